@@ -1,0 +1,34 @@
+# make demo: train a real translator and see it work.  make test: everything that must hold.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: install demo test check slow bench
+
+install: .venv/installed
+
+.venv/installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+demo: install
+	$(BIN)/python scripts/demo.py
+
+test: install
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pytest -n 2 --quiet
+
+check: install
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pytest -n 2 --quiet tests/unit tests/laws
+
+slow: install
+	$(BIN)/pytest --quiet -m slow
+
+bench: install
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[bench]'
+	$(BIN)/python benchmarks/training_speed.py

@@ -1,0 +1,168 @@
+"""The command line: one function a command. What a command needs is imported inside it, so that help comes at once."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+
+from weft.core.errors import UserError
+
+app = typer.Typer(
+    name="weft",
+    help="Sequence-to-sequence models: train them, translate with them, look inside.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+Device = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps.")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="PLACE=VALUE", help="Change a setting, as translate.length_factor=3. May be repeated."
+    ),
+]
+Beam = Annotated[int | None, typer.Option(min=1, help="Beam size; 1 is greedy. Default: as the model was configured.")]
+
+
+@app.command()
+def train(
+    recipe: Annotated[Path | None, typer.Argument(help="A YAML recipe, such as configs/multi30k-en-de.yaml.")] = None,
+    overrides: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[PLACE=VALUE]...", help="Settings to change, as model.encoder.layers=6."),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="The run folder to make.")] = None,
+    resume: Annotated[Path | None, typer.Option(help="Go on with the run in this folder.")] = None,
+    device: Device = "auto",
+) -> None:
+    """Train a model as a recipe says, or go on with a run that was stopped."""
+    from weft.train.progress import display
+    from weft.train.run import resume as go_on
+    from weft.train.run import start
+
+    if resume is not None:
+        if recipe is not None or out is not None or overrides:
+            raise UserError(
+                "--resume goes on with a run as it was configured: leave out the recipe, settings and --out."
+            )
+        with display() as shown:
+            end = go_on(resume, shown, device)
+    else:
+        if recipe is None or out is None:
+            raise UserError("Say what to train and where to keep it: weft train RECIPE --out FOLDER")
+        from weft.config.load import load_recipe
+
+        loaded = load_recipe(recipe, overrides or [])
+        with display() as shown:
+            end = start(loaded, out, shown, device)
+    if end == "interrupted":
+        raise typer.Exit(130)
+
+
+@app.command()
+def translate(
+    model: Annotated[Path, typer.Argument(help="A run folder or a model folder.")],
+    input_file: Annotated[
+        Path | None, typer.Argument(metavar="[INPUT]", help="Text, a sentence a line. Default: standard input.")
+    ] = None,
+    output: Annotated[Path | None, typer.Option(help="Where to write. Default: standard output.")] = None,
+    json: Annotated[
+        bool, typer.Option("--json", help="A JSON object a line, with scores, pieces and alternatives.")
+    ] = False,
+    beam: Beam = None,
+    best: Annotated[int | None, typer.Option(min=1, help="How many alternatives to give with --json.")] = None,
+    settings: Settings = None,
+    device: Device = "auto",
+) -> None:
+    """Translate text, a line out for each line in."""
+    from weft.engine.load import load_translator
+    from weft.engine.output import write_translations
+
+    translator = load_translator(model, device=device, beam=beam, best=best, overrides=settings or [])
+    write_translations(translator, input_file, output, as_json=json)
+
+
+@app.command()
+def evaluate(
+    what: Annotated[
+        Path, typer.Argument(metavar="MODEL|TRANSLATIONS", help="A run or model folder, or a file of translations.")
+    ],
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="[SOURCE] REFERENCE...",
+            help="For a model: the source, then its references. For translations: the references.",
+        ),
+    ],
+    metric: Annotated[list[str] | None, typer.Option(help="bleu, chrf, ter, exact, wer, cer. May be repeated.")] = None,
+    lowercase: Annotated[bool, typer.Option(help="Ignore case.")] = False,
+    tokenize: Annotated[
+        str, typer.Option(help="sacrebleu's tokenizer for BLEU: 13a, intl, zh, ja-mecab, char, none ...")
+    ] = "13a",
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    output: Annotated[Path | None, typer.Option(help="Keep the translations in this file.")] = None,
+    beam: Beam = None,
+    settings: Settings = None,
+    device: Device = "auto",
+) -> None:
+    """Score a model's translations, or a file of them, against one or several references."""
+    from weft.engine.evaluation import evaluate_file, evaluate_model
+    from weft.engine.load import load_translator
+    from weft.metric.lines import Options
+    from weft.metric.render import as_json, render
+
+    options = Options(lowercase=lowercase, tokenize=tokenize)
+    metrics = metric or ["bleu", "chrf", "ter", "exact", "wer", "cer"]
+    if what.is_dir():
+        if len(files) < 2:
+            raise UserError(
+                "A model is scored on a source file and at least one reference: weft evaluate MODEL SOURCE REFERENCE..."
+            )
+        translator = load_translator(what, device=device, beam=beam, overrides=settings or [])
+        scores = evaluate_model(translator, files[0], files[1:], metrics, options, output)
+    else:
+        scores = evaluate_file(what, files, metrics, options)
+    print(as_json(scores) if json else render(scores))
+
+
+@app.command()
+def show(
+    what: Annotated[Path, typer.Argument(metavar="RECIPE|RUN", help="A recipe, a run folder or a model folder.")],
+    overrides: Annotated[
+        list[str] | None, typer.Argument(metavar="[PLACE=VALUE]...", help="Settings to change, for a recipe.")
+    ] = None,
+) -> None:
+    """Show what a recipe says with every default written out, or what a model is and how it did."""
+    from weft.engine.describe import describe_model, describe_recipe
+
+    print(describe_model(what) if what.is_dir() else describe_recipe(what, overrides or []))
+
+
+def main() -> NoReturn:
+    """Run a command; a user's mistake is one message and exit code 2, never a traceback."""
+    try:
+        app(standalone_mode=True)
+    except UserError as error:
+        stop(str(error), 2)
+    except KeyboardInterrupt:
+        stop("stopped", 130)
+    except BrokenPipeError:  # the reader of our output went away
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EACCES, errno.EROFS, errno.EDQUOT):
+            raise
+        stop(f"{error.filename or 'a file'} could not be written: {error.strerror}", 2)
+    sys.exit(0)
+
+
+def stop(message: str, code: int) -> NoReturn:
+    print(f"weft: {message}", file=sys.stderr)
+    sys.exit(code)

@@ -1,0 +1,67 @@
+"""Everything a user can write down about a model and its training."""
+
+from dataclasses import dataclass, field
+
+from weft.core.types import Count, Make, Positive, Whole
+from weft.data.settings import Data
+from weft.model.build import Slots
+from weft.objective.cross_entropy import CrossEntropy
+from weft.objective.role import Objective
+from weft.optim.averages import Average
+from weft.optim.optimisers import Adam, Optimiser
+from weft.optim.schedules import InverseSquareRoot, Schedule
+from weft.search.beam import Beam
+from weft.search.role import Search
+from weft.text.settings import Text
+
+
+@dataclass(frozen=True, kw_only=True)
+class Validation:
+    """How a run is watched. `choose` names what decides which weights are the best."""
+
+    every: Count = 500  # steps
+    lines: Whole = 1000  # at most so many are translated; loss and accuracy use all
+    metrics: tuple[str, ...] = ("bleu", "chrf")
+    choose: str = "bleu"  # loss, accuracy or one of the metrics
+    search: Make[Search] = Beam
+    patience: Count | None = None  # stop after so many validations without a better one
+
+
+@dataclass(frozen=True, kw_only=True)
+class Train:
+    """How weights are found."""
+
+    seed: int = 1
+    steps: Count = 10_000
+    batch_tokens: Count = 4096  # a side, padding included
+    accumulate: Count = 1  # batches an update
+    optimiser: Make[Optimiser] = Adam
+    schedule: Make[Schedule] = InverseSquareRoot
+    clip: Positive | None = 1.0  # largest norm of the gradient
+    average: Make[Average] | None = None
+    validation: Validation = field(default_factory=Validation)
+    checkpoint_steps: Count = 1000
+    checkpoint_minutes: Positive = 10.0
+    log_every: Count = 50  # steps
+
+
+@dataclass(frozen=True, kw_only=True)
+class Translate:
+    """How a trained model is used. An output may have `length_factor` x source tokens + `length_extra` tokens."""
+
+    search: Make[Search] = Beam
+    length_factor: Positive = 2.0
+    length_extra: Whole = 20
+    batch_tokens: Count = 4096
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """A configuration file is one of these."""
+
+    data: Data = field(default_factory=Data)
+    text: Text = field(default_factory=Text)
+    model: Slots = field(default_factory=Slots)
+    objective: Make[Objective] = CrossEntropy
+    train: Train = field(default_factory=Train)
+    translate: Translate = field(default_factory=Translate)

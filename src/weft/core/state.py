@@ -1,0 +1,42 @@
+"""What a decoder knows between two steps, as a value; and what search needs of a model: a function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
+
+from torch import Tensor
+
+from weft.core import tree
+from weft.core.tree import Tree
+
+
+class State(NamedTuple):
+    """memory has a row per sentence (B), carry a row per hypothesis (N = B K, those of a sentence side by side)."""
+
+    memory: Tree
+    carry: Tree
+
+    def select(self, sentences: Tensor, hypotheses: Tensor) -> State:
+        """Keep these rows of memory and these rows of carry: the only reordering there is."""
+        return State(tree.select(self.memory, sentences), tree.select(self.carry, hypotheses))
+
+
+class Scores(NamedTuple):
+    """What one step says: log-probabilities of the next token [N,V] and where it looked [N,S]."""
+
+    log_probs: Tensor
+    attention: Tensor | None
+
+
+Step: TypeAlias = Callable[[Tensor, State], tuple[Scores, State]]  # last tokens [N] -> scores, the state after them
+
+
+class Hypothesis(NamedTuple):
+    """One finished (or cut) output. `score` is the sum of `token_scores`, the end mark's included if it came."""
+
+    tokens: tuple[int, ...]  # without the end mark
+    score: float
+    token_scores: tuple[float, ...]
+    finished: bool  # False: the length limit cut it
+    attention: tuple[tuple[float, ...], ...] = ()  # a row per token score, over the source positions

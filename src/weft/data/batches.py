@@ -1,0 +1,113 @@
+"""Batches of pairs of about the same length, in an order that is a function of (seed, epoch)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from random import Random
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from weft.core.marks import BEGIN, END, PAD
+from weft.core.padded import Padded
+from weft.core.randomness import seed_for
+from weft.data.cache import TokenCache
+from weft.text.dropout import Noise
+
+Numbers: TypeAlias = NDArray[np.int64]  # of pairs in the cache
+Row: TypeAlias = NDArray[Any]  # ids without marks
+
+
+class Batch(NamedTuple):
+    """source and target: ids [B,S] and [B,T] that end in END; indices: the number of each pair in its file, from 0."""
+
+    source: Padded
+    target: Padded
+    indices: tuple[int, ...]
+
+    def to(self, device: torch.device | str) -> Batch:
+        return Batch(self.source.to(device), self.target.to(device), self.indices)
+
+    def decoder_input(self) -> Padded:
+        """BEGIN and the target without its last: [B,T], under the target's mask."""
+        shifted = self.target.data.roll(1, dims=1)
+        shifted[:, 0] = BEGIN
+        return self.target.with_data(shifted.masked_fill_(~self.target.mask, PAD))
+
+
+class Batches:
+    """Pairs are shuffled, taken in pools, sorted by length within a pool and cut; then the pool's batches are shuffled.
+
+    budget: rows times the longest row, END counted, is at most this on each side; a pair that is longer comes alone.
+    noise: what is done to the ids of each side, drawn anew in each epoch; the budget counts lengths without it.
+    """
+
+    def __init__(
+        self,
+        cache: TokenCache,
+        budget: int,
+        seed: int,
+        *,
+        noise: tuple[Noise | None, Noise | None] | None = None,
+        pool: int = 65_536,
+    ):
+        self._cache = cache
+        self._budget = budget
+        self._seed = seed
+        self._noise = noise or (None, None)
+        self._pool = pool
+
+    def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
+        """The batches of this epoch from the one numbered `start`; those before it are not collated."""
+        return (self._collate(numbers, number) for numbers in islice(self._plan(number), start, None))
+
+    def _plan(self, epoch: int) -> Iterator[Numbers]:
+        """The pairs of each batch. Ranks will slice the batches, so nothing here depends on them."""
+        draws = np.random.default_rng(seed_for(self._seed, "order of pairs", epoch))
+        order = draws.permutation(len(self._cache))
+        for pool in np.array_split(order, -(-len(order) // self._pool)):
+            batches = self._cut(pool)
+            for place in draws.permutation(len(batches)):
+                yield batches[place]
+
+    def _cut(self, pool: Numbers) -> list[Numbers]:
+        """The pool sorted by the longer side, then by how much longer it is (less padding on both sides than to sort
+        by one side first); equals stay in their random order. Cut wherever a further row would break the budget.
+        """
+        lengths = self._cache.lengths[pool] + 1  # END
+        by_length = np.lexsort((lengths[:, 0] - lengths[:, 1], lengths.max(1)))
+        cuts, first, longest = [], 0, 0
+        for row, length in enumerate(lengths[by_length].max(1).tolist()):
+            longest = max(longest, length)
+            if row > first and (row - first + 1) * longest > self._budget:
+                cuts.append(row)
+                first, longest = row, length
+        return np.split(pool[by_length], cuts)
+
+    def _collate(self, numbers: Numbers, epoch: int) -> Batch:
+        indices = tuple(self._cache.indices[numbers].tolist())
+        pairs = [self._cache.pair(number) for number in numbers]
+        source = self._noised([source for source, _ in pairs], indices, epoch, 0)
+        target = self._noised([target for _, target in pairs], indices, epoch, 1)
+        return Batch(_pad(source), _pad(target), indices)
+
+    def _noised(self, rows: list[Row], indices: tuple[int, ...], epoch: int, side: int) -> list[Row]:
+        noise = self._noise[side]
+        if noise is None:
+            return rows
+        seeds = (seed_for(self._seed, "noise", side, epoch, index) for index in indices)
+        noised = (noise(row.tolist(), Random(seed)) for row, seed in zip(rows, seeds, strict=True))  # noqa: S311
+        return [np.array(row, np.int64) for row in noised]
+
+
+def _pad(rows: Sequence[Row]) -> Padded:
+    """Rows of ids, END after each, padded at the end."""
+    lengths = np.array([len(row) for row in rows])
+    places = np.arange(lengths.max() + 1)
+    data = np.full((len(rows), len(places)), PAD, np.int64)
+    data[places < lengths[:, None]] = np.concatenate(rows)
+    data[np.arange(len(rows)), lengths] = END
+    return Padded(torch.from_numpy(data), torch.from_numpy(places <= lengths[:, None]))

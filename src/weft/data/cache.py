@@ -1,0 +1,158 @@
+"""Tokenized pairs on disk, read through memory maps: opening is instant and memory stays flat, however many there are.
+
+A cache is a folder whose name is a hash of all that shaped it (the corpus, the tokenizers, the filters), so it is never
+out of date. It is built under another name and then renamed: whatever bears the right name is whole.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.core.errors import UserError
+from weft.data.building import Builder, Progress, id_type
+from weft.data.corpus import Corpus
+from weft.data.filters import Filters
+from weft.data.settings import Data
+from weft.data.tally import Tally
+from weft.text.tokenizer import Tokenizer
+
+FORMAT = 1  # to be raised whenever other files, or the same with another meaning, are written
+BUILDING = ".building"
+FORGOTTEN = 24 * 3600.0  # seconds without a write, after which a build is taken for dead
+
+
+class TokenCache:
+    """The kept pairs of a corpus as ids without marks.
+
+    indices: [N], the number of each kept pair in its file, from 0. lengths: [N,2], tokens of source and target.
+    source_hashes: [N], of the source lines. tally: what was read and dropped.
+    """
+
+    def __init__(self, folder: Path, source_tokenizer: Tokenizer, target_tokenizer: Tokenizer):
+        try:
+            self.tally = Tally.from_json(json.loads((folder / "tally.json").read_text(encoding="utf-8")))
+            self.indices: NDArray[np.int64] = _mapped(folder / "indices.npy")
+            self.source_hashes: NDArray[np.uint64] = _mapped(folder / "hashes.npy")
+            self._offsets: NDArray[np.int64] = _mapped(folder / "offsets.npy")
+            self._source = _mapped_ids(folder / "source.ids", id_type(source_tokenizer), int(self._offsets[-1, 0]))
+            self._target = _mapped_ids(folder / "target.ids", id_type(target_tokenizer), int(self._offsets[-1, 1]))
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise UserError(f"{folder}: this cache is damaged ({error}); delete the folder and start again") from error
+        self.lengths = np.diff(self._offsets, axis=0).astype(np.int32)
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    def pair(self, number: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        """The ids of both sides of the kept pair with this number."""
+        (source, target), (source_end, target_end) = self._offsets[number : number + 2]
+        return self._source[source:source_end], self._target[target:target_end]
+
+
+def build_or_open(
+    corpus: Corpus,
+    source_tokenizer: Tokenizer,
+    target_tokenizer: Tokenizer,
+    settings: Data,
+    progress: Progress | None = None,
+) -> TokenCache:
+    """The cache for training, without the pairs that the settings leave out; `progress` hears how many are done."""
+    filters = Filters(settings.max_length, settings.max_ratio, settings.drop_duplicates)
+    return _build_or_open(corpus, (source_tokenizer, target_tokenizer), filters, settings.cache_folder(), progress)
+
+
+def build_or_open_whole(
+    corpus: Corpus,
+    source_tokenizer: Tokenizer,
+    target_tokenizer: Tokenizer,
+    settings: Data,
+    progress: Progress | None = None,
+) -> TokenCache:
+    """The cache for validation and test: nothing is left out, not even an empty line."""
+    return _build_or_open(corpus, (source_tokenizer, target_tokenizer), None, settings.cache_folder(), progress)
+
+
+def _build_or_open(
+    corpus: Corpus,
+    tokenizers: tuple[Tokenizer, Tokenizer],
+    filters: Filters | None,
+    parent: Path,
+    progress: Progress | None,
+) -> TokenCache:
+    folder = parent / _key(corpus, tokenizers, filters)
+    if not folder.exists():
+        builder = Builder(corpus, tokenizers, filters)
+        with _writing_to(parent):
+            _remove_forgotten(parent)
+            _build(builder, folder, progress or _unheard)
+    return TokenCache(folder, *tokenizers)
+
+
+def _key(corpus: Corpus, tokenizers: tuple[Tokenizer, Tokenizer], filters: Filters | None) -> str:
+    shaped_by = [FORMAT, corpus.fingerprint(), *(tokenizer.fingerprint for tokenizer in tokenizers), filters]
+    return "tokens-" + blake2b(json.dumps(shaped_by).encode(), digest_size=16).hexdigest()
+
+
+def _build(builder: Builder, folder: Path, progress: Progress) -> None:
+    """Build beside `folder` and rename; if another run was faster, its cache is as good."""
+    unfinished = folder.with_name(f"{folder.name}.{uuid4().hex}{BUILDING}")
+    unfinished.mkdir(parents=True)
+    try:
+        builder.build(unfinished, progress)
+        try:
+            unfinished.rename(folder)
+        except OSError:
+            if not folder.exists():
+                raise
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)  # gone already, if it was renamed
+
+
+def _remove_forgotten(parent: Path) -> None:
+    """Delete what killed builds have left behind."""
+    for unfinished in parent.glob("tokens-*" + BUILDING):
+        if time.time() - _last_written(unfinished) > FORGOTTEN:
+            shutil.rmtree(unfinished, ignore_errors=True)
+
+
+def _last_written(folder: Path) -> float:
+    try:
+        return max(path.stat().st_mtime for path in [folder, *folder.iterdir()])
+    except FileNotFoundError:  # another run has just renamed or deleted it
+        return time.time()
+
+
+@contextmanager
+def _writing_to(parent: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise UserError(
+            f"{parent}: the cache cannot be written ({error}); name another folder in data.cache"
+        ) from error
+
+
+def _unheard(done: int) -> None:
+    """Progress that nobody asked for."""
+
+
+def _mapped(path: Path) -> NDArray[Any]:
+    array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+    return array
+
+
+def _mapped_ids(path: Path, kind: np.dtype[Any], count: int) -> NDArray[Any]:
+    if path.stat().st_size != count * kind.itemsize:
+        raise ValueError(f"{path.name} has {path.stat().st_size} bytes instead of {count * kind.itemsize}")
+    return np.memmap(path, kind, "r") if count else np.zeros(0, kind)  # an empty file cannot be mapped

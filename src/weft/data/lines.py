@@ -1,0 +1,69 @@
+"""The lines of a file, one at a time. A line ends at "\\n" and nowhere else."""
+
+import gzip
+import zlib
+from collections.abc import Iterator
+from difflib import get_close_matches
+from hashlib import file_digest
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from weft.core.errors import UserError
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+def read_lines(path: Path | str) -> Iterator[str]:
+    """Each line without its end ("\\n", or "\\r\\n"); a byte order mark at the start is left out; .gz is unpacked."""
+    path = Path(path)
+    for number, line in enumerate(_read_raw(path), start=1):
+        if number == 1:
+            line = line.removeprefix(BYTE_ORDER_MARK)
+        try:
+            yield line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise UserError(
+                f"{path}, line {number}: not UTF-8 (byte 0x{line[error.start]:02X} at position {error.start + 1} "
+                "of the line); convert the file to UTF-8"
+            ) from None
+
+
+def hash_file(path: Path) -> bytes:
+    """A hash of the bytes as they are stored."""
+    require_file(path)
+    try:
+        with path.open("rb") as file:
+            return file_digest(file, "blake2b").digest()
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror})") from error
+
+
+def require_file(path: Path) -> None:
+    """Say what is wrong with a path that cannot be read, and what may have been meant."""
+    if path.is_dir():
+        raise UserError(f"{path}: is a folder, not a file")
+    if not path.exists():
+        raise UserError(f"{path}: there is no such file{_nearest(path)}")
+
+
+def _read_raw(path: Path) -> Iterator[bytes]:
+    require_file(path)
+    try:
+        with _open(path) as file:
+            yield from file
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise UserError(f"{path}: broken gzip ({error}); copy or pack the file again") from error
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror})") from error
+
+
+def _open(path: Path) -> BinaryIO:
+    return cast(BinaryIO, gzip.open(path, "rb")) if path.suffix == ".gz" else path.open("rb")
+
+
+def _nearest(path: Path) -> str:
+    if not path.parent.is_dir():
+        return f", nor a folder {path.parent}"
+    names = sorted(entry.name for entry in path.parent.iterdir())
+    nearest = get_close_matches(path.name, names, n=1)
+    return f"; is it {path.parent / nearest[0]}?" if nearest else ""

@@ -1,0 +1,111 @@
+"""What is known of the data before the first step: one table, and the same as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from weft.data.cache import TokenCache
+from weft.data.filters import REASONS
+from weft.data.tally import SideTally
+
+
+@dataclass(frozen=True)
+class SideReport:
+    """One side of the kept pairs: tokens, tokens a line, and the shares (0 to 1) that are unknown or single bytes."""
+
+    tokens: int
+    mean_length: float
+    unknown_share: float
+    byte_share: float | None  # None: bytes do not stand in for the unknown
+
+
+@dataclass(frozen=True)
+class SplitReport:
+    """One split. in_train: its pairs whose source line is also a source line of the training data (None: training)."""
+
+    name: str
+    read: int
+    kept: int
+    dropped: dict[str, int]
+    source: SideReport
+    target: SideReport
+    in_train: int | None
+
+
+@dataclass(frozen=True)
+class Report:
+    """All splits, training first."""
+
+    splits: tuple[SplitReport, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def make_report(train: TokenCache, others: Mapping[str, TokenCache]) -> Report:
+    """Report on the training data and on the other splits by name."""
+    return Report(
+        (
+            _split("train", train, None),
+            *(_split(name, cache, _overlap(cache, train)) for name, cache in others.items()),
+        )
+    )
+
+
+def render(report: Report) -> str:
+    """A plain text table: a row a number, a column a split."""
+    rows = [_cells(split) for split in report.splits]
+    labels = [
+        "",
+        "pairs read",
+        "dropped: " + REASONS[0],
+        *(f"         {reason}" for reason in REASONS[1:]),
+        "pairs kept",
+    ]
+    labels += [
+        f"{side} {what}" for side in ("source", "target") for what in ("tokens", "mean length", "unknown", "bytes")
+    ]
+    labels += ["source line is in train"]
+    widths = [max(map(len, cells)) for cells in rows]
+    lines = []
+    for label, *cells in zip(labels, *rows, strict=True):
+        right = "".join(f"  {cell:>{width}}" for cell, width in zip(cells, widths, strict=True))
+        lines.append(f"{label:<24}{right}")
+    return "\n".join(lines)
+
+
+def _overlap(cache: TokenCache, train: TokenCache) -> int:
+    return int(np.isin(cache.source_hashes, train.source_hashes).sum())
+
+
+def _split(name: str, cache: TokenCache, in_train: int | None) -> SplitReport:
+    tally = cache.tally
+    sides = _side(tally.source, tally.kept), _side(tally.target, tally.kept)
+    return SplitReport(name, tally.read, tally.kept, tally.dropped, *sides, in_train)
+
+
+def _side(side: SideTally, kept: int) -> SideReport:
+    tokens = max(side.tokens, 1)
+    byte_share = side.bytes / tokens if side.has_bytes else None
+    return SideReport(side.tokens, side.tokens / kept, side.unknown / tokens, byte_share)
+
+
+def _cells(split: SplitReport) -> list[str]:
+    return [
+        split.name,
+        f"{split.read:,}",
+        *(f"{split.dropped[reason]:,}" for reason in REASONS),
+        f"{split.kept:,}",
+        *_side_cells(split.source),
+        *_side_cells(split.target),
+        "" if split.in_train is None else f"{split.in_train:,} ({split.in_train / split.kept:.1%})",
+    ]
+
+
+def _side_cells(side: SideReport) -> list[str]:
+    byte_share = "-" if side.byte_share is None else f"{side.byte_share:.2%}"
+    return [f"{side.tokens:,}", f"{side.mean_length:.1f}", f"{side.unknown_share:.2%}", byte_share]

@@ -1,0 +1,22 @@
+"""Where the numbers are computed."""
+
+import torch
+
+from weft.core.errors import UserError
+
+
+def pick_device(name: str) -> torch.device:
+    """auto: the first GPU if there is one, else the CPU; or what the user named, if it is there."""
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+        torch.zeros(1, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        known = "auto, cpu, cuda, cuda:1, mps"
+        raise UserError(f"--device {name} cannot be used here ({first_line(error)}). Devices are: {known}.") from error
+    return device
+
+
+def first_line(error: Exception) -> str:
+    return str(error).split("\n", 1)[0].rstrip(".")

@@ -1,0 +1,40 @@
+"""From a folder to something that translates."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from weft.config.overrides import apply_overrides
+from weft.config.reader import describe, read
+from weft.config.recipe import Recipe
+from weft.config.registry import REGISTRY
+from weft.engine.device import pick_device
+from weft.engine.translator import Translator
+from weft.store.model_folder import load_model
+
+
+def load_translator(
+    path: Path,
+    *,
+    device: str = "auto",
+    beam: int | None = None,
+    best: int | None = None,
+    overrides: Sequence[str] = (),
+) -> Translator:
+    """The model in a run or model folder, with its own search unless another is asked for."""
+    place = pick_device(device)
+    trained = load_model(path)
+    node = describe(trained.recipe, REGISTRY)
+    node["translate"]["search"] = wider(node["translate"]["search"], beam, best)
+    settings = read(apply_overrides(node, overrides), Recipe, REGISTRY).translate
+    trained.model.to(place)
+    return Translator(trained, settings.search(), settings)
+
+
+def wider(search: dict[str, Any], beam: int | None, best: int | None) -> dict[str, Any]:
+    """The search with another beam size and number of alternatives, where they are given."""
+    if beam is None and best is None:
+        return search
+    known = search if search["type"] == "beam" else {"type": "beam"}
+    size = beam or max(best or 1, known.get("size", 5))
+    return {**known, "size": size, "best": best or 1}

@@ -1,0 +1,126 @@
+"""Lines in, lines out: what translate, evaluate and validation share."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import NamedTuple
+
+import torch
+
+from weft.config.recipe import Translate
+from weft.core.marks import END
+from weft.core.padded import Padded
+from weft.core.state import Hypothesis
+from weft.search.role import Search
+from weft.store.model_folder import Trained
+
+WINDOW = 2048  # lines that are sorted by length together
+
+
+class Alternative(NamedTuple):
+    """One output for a line: its text, its log-probability, its pieces with theirs."""
+
+    text: str
+    score: float
+    tokens: tuple[str, ...]
+    token_scores: tuple[float, ...]
+    finished: bool
+
+
+NOTHING = Alternative("", 0.0, (), (), finished=True)
+
+
+@dataclass(frozen=True)
+class Translation:
+    """What a line became, with the alternatives that the search returned (the first is the text itself)."""
+
+    source: str
+    alternatives: tuple[Alternative, ...]
+    cut: bool = False  # the line was longer than the model can read, and its end was left out
+
+    @property
+    def text(self) -> str:
+        return self.alternatives[0].text
+
+    @property
+    def score(self) -> float:
+        return self.alternatives[0].score
+
+
+@dataclass(frozen=True)
+class Translator:
+    """A trained model with a search."""
+
+    trained: Trained
+    search: Search
+    settings: Translate = field(default_factory=Translate)
+
+    def translate(self, lines: Iterable[str]) -> list[Translation]:
+        """One translation per line, in order, whatever the lines hold."""
+        return list(self.stream(lines))
+
+    def stream(self, lines: Iterable[str]) -> Iterator[Translation]:
+        """The same as they come: memory does not grow with the number of lines."""
+        remaining = iter(lines)
+        while window := list(islice(remaining, WINDOW)):
+            yield from self._window(window)
+
+    def _window(self, lines: list[str]) -> list[Translation]:
+        rows = self.trained.source.encode(lines)
+        limit = self.source_limit()
+        done = {number: blank(line) for number, line in enumerate(lines) if not line.strip()}
+        order = sorted((number for number in range(len(lines)) if number not in done), key=lambda n: -len(rows[n]))
+        for batch in cut_batches(order, rows, limit, self.settings.batch_tokens):
+            for number, hypotheses in zip(batch, self._search([rows[n][:limit] for n in batch]), strict=True):
+                alternatives = tuple(self._alternative(hypothesis) for hypothesis in hypotheses) or (NOTHING,)
+                done[number] = Translation(lines[number], alternatives, cut=len(rows[number]) > limit)
+        return [done[number] for number in range(len(lines))]
+
+    def source_limit(self) -> int:
+        """The most pieces of a line that the model reads: what it was trained on, if its positions reach so far."""
+        trained = self.trained.recipe.data.max_length
+        placed = self.trained.model.source.limit
+        return trained if placed is None else min(trained, placed - 1)
+
+    @torch.inference_mode()
+    def _search(self, rows: Sequence[Sequence[int]]) -> list[list[Hypothesis]]:
+        model = self.trained.model
+        device = next(model.parameters()).device
+        source = Padded.of([[*row, END] for row in rows]).to(device)
+        allowed = (source.lengths() * self.settings.length_factor).long() + self.settings.length_extra
+        if model.target.limit is not None:
+            allowed = allowed.clamp(max=model.target.limit - 1)
+        return self.search(model.step, model.start(model.encode(source)), allowed)
+
+    def _alternative(self, hypothesis: Hypothesis) -> Alternative:
+        target = self.trained.target
+        return Alternative(
+            one_line(target.decode([hypothesis.tokens])[0]),
+            hypothesis.score,
+            tuple(target.pieces(hypothesis.tokens)),
+            hypothesis.token_scores,
+            hypothesis.finished,
+        )
+
+
+def one_line(text: str) -> str:
+    """A byte piece can spell a line end; an output is one line all the same."""
+    return text.replace("\n", " ")
+
+
+def blank(line: str) -> Translation:
+    """Nothing becomes nothing: the model is not asked."""
+    return Translation(line, (NOTHING,))
+
+
+def cut_batches(order: Sequence[int], rows: Sequence[Sequence[int]], limit: int, budget: int) -> Iterator[list[int]]:
+    """Runs of line numbers, longest first, each with at most `budget` positions (or a single line)."""
+    batch: list[int] = []
+    for number in order:
+        longest = min(len(rows[batch[0] if batch else number]), limit) + 1
+        if batch and longest * (len(batch) + 1) > budget:
+            yield batch
+            batch = []
+        batch.append(number)
+    if batch:
+        yield batch

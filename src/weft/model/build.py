@@ -1,0 +1,80 @@
+"""The one place where the sizes of the parts meet."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, TypeVar
+
+from torch import nn
+
+from weft.core.errors import ConfigError, Problem
+from weft.core.types import Make
+from weft.model.decoders.transformer import TransformerDecoder
+from weft.model.encoders.transformer import TransformerEncoder
+from weft.model.head import Linear
+from weft.model.model import Model
+from weft.model.roles import Decoder, Embed, Encoder, Head
+from weft.nn.embedding import Embedding
+
+Built = TypeVar("Built")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Slots:
+    """What fills the five slots, and which of their weights are one.
+
+    tie: `embeddings` = source and target, `output` = target and head, `all` = the three (Press & Wolf 2017).
+    """
+
+    source: Make[Embed] = Embedding
+    encoder: Make[Encoder] = TransformerEncoder
+    target: Make[Embed] = Embedding
+    decoder: Make[Decoder] = TransformerDecoder
+    head: Make[Head] = Linear
+    tie: Literal["none", "embeddings", "output", "all"] = "none"
+
+
+def build(slots: Slots, source_size: int, target_size: int, *, joint: bool) -> Model:
+    """Make the parts, each with the sizes of its neighbours; joint = both sides have one vocabulary."""
+    source = part("source", lambda: slots.source(source_size))
+    encoder = part("encoder", lambda: slots.encoder(source.dim))
+    target = part("target", lambda: slots.target(target_size))
+    decoder = part("decoder", lambda: slots.decoder(target.dim, encoder.sizes))
+    head = part("head", lambda: slots.head(decoder.dim, target_size))
+    model = Model(source, encoder, target, decoder, head)
+    tie(model, slots.tie, joint=joint)
+    return model
+
+
+def part(name: str, make: Callable[[], Built]) -> Built:
+    """Make a part; sizes that do not fit are the configuration's problem, at its place."""
+    try:
+        return make()
+    except ValueError as error:
+        raise ConfigError([Problem(f"model.{name}", str(error))]) from error
+
+
+def tie(model: Model, which: str, *, joint: bool) -> None:
+    """Let slots share one weight."""
+    if which in ("embeddings", "all"):
+        if not joint:
+            raise ConfigError(
+                [Problem("model.tie", f"{which} needs one vocabulary for both sides: set text.joint=true")]
+            )
+        share(model.target, model.source, f"{which}: the embeddings")
+    if which in ("output", "all"):
+        share(model.head, model.target, f"{which}: the target embedding and the head")
+
+
+def share(part: Embed | Head, owner: Embed | Head, what: str) -> None:
+    """Give `part` the weight of `owner`."""
+    if part.weight.shape != owner.weight.shape:
+        widths = f"{owner.weight.shape[1]} and {part.weight.shape[1]}"
+        raise ConfigError(
+            [Problem("model.tie", f"{what} have different widths, {widths}: make them equal, or do not tie")]
+        )
+    part.weight = owner.weight
+
+
+def parameters(model: nn.Module) -> int:
+    """How many numbers are learned; a shared weight counts once."""
+    return sum(parameter.numel() for parameter in model.parameters())

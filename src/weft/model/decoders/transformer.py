@@ -1,0 +1,93 @@
+"""The Transformer's decoder. Vaswani et al. 2017, section 3.1."""
+
+from torch import Tensor, nn
+
+from weft.core import watch
+from weft.core.state import State
+from weft.core.types import Count, Rate
+from weft.model.roles import Output
+from weft.nn.attention import Attention, Cache, Prepared, SelfAttention
+from weft.nn.feedforward import Activation, FeedForward
+from weft.nn.initial import xavier
+from weft.nn.memory import Memory, Sizes
+from weft.nn.residual import Norm, Residual
+from weft.nn.stack import stack
+
+
+class TransformerDecoder(nn.Module):
+    """Layers of causal self-attention, attention to the memory, and a position-wise network.
+
+    State: memory = each layer's prepared keys and values; carry = each layer's keys and values so far.
+    """
+
+    def __init__(
+        self,
+        input_dim: int,
+        memory: Sizes,
+        *,
+        layers: Count = 6,
+        heads: Count = 8,
+        hidden: Count = 2048,
+        norm: Norm = "pre",
+        activation: Activation = "relu",
+        rotary: bool = False,
+        dropout: Rate = 0.1,
+        attention_dropout: Rate = 0.0,
+    ):
+        super().__init__()
+        self.dim = input_dim
+        self.layers = stack(
+            Layer(
+                input_dim,
+                SelfAttention(input_dim, heads=heads, rotary=rotary, dropout=attention_dropout),
+                Attention(input_dim, memory, heads=heads, projected=True, dropout=attention_dropout),
+                FeedForward(input_dim, hidden=hidden, activation=activation, dropout=dropout),
+                norm,
+                dropout,
+            )
+            for _ in range(layers)
+        )
+        self.norm = nn.LayerNorm(input_dim) if norm == "pre" else nn.Identity()
+        xavier(self)
+
+    def start(self, memory: Memory) -> State:
+        prepared = tuple(layer.across.prepare(memory) for layer in self.layers)
+        return State(prepared, tuple(layer.attention.start(memory.keys) for layer in self.layers))
+
+    def forward(self, x: Tensor, state: State) -> tuple[Output, State]:
+        carry: list[Cache] = []
+        for layer, prepared, cache in zip(self.layers, state.memory, state.carry, strict=True):
+            x, weights, extended = layer(x, prepared, cache)
+            carry.append(extended)
+        return Output(self.norm(x), weights.mean(1)), State(state.memory, tuple(carry))
+
+
+class Layer(nn.Module):
+    """Causal self-attention, attention across to the memory, the position-wise network, each in its residual."""
+
+    def __init__(
+        self,
+        dim: int,
+        attention: SelfAttention,
+        across: Attention,
+        feedforward: FeedForward,
+        norm: Norm,
+        dropout: float,
+    ):
+        super().__init__()
+        self.attention = attention
+        self.across = across
+        self.feedforward = feedforward
+        self.around_attention = Residual(dim, norm=norm, dropout=dropout)
+        self.around_across = Residual(dim, norm=norm, dropout=dropout)
+        self.around_feedforward = Residual(dim, norm=norm, dropout=dropout)
+
+    def forward(self, x: Tensor, prepared: Prepared, cache: Cache) -> tuple[Tensor, Tensor, Cache]:
+        y, weights, extended = self.attention.extend(self.around_attention.enter(x), cache)
+        watch.note("decoder.self", weights)
+        x = self.around_attention.leave(x, y)
+        y, weights = self.across(self.around_across.enter(x), prepared)
+        watch.note("decoder.across", weights)
+        x = self.around_across.leave(x, y)
+        x = self.around_feedforward.leave(x, self.feedforward(self.around_feedforward.enter(x)))
+        return x, weights, extended

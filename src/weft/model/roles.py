@@ -1,0 +1,59 @@
+"""The roles of a model's five slots: source and target embedding, encoder, decoder, head."""
+
+from typing import NamedTuple, Protocol
+
+from torch import Tensor, nn
+
+from weft.core.padded import Padded
+from weft.core.state import State
+from weft.nn.memory import Memory, Sizes
+
+
+class Embed(Protocol):
+    """Tokens to vectors. `limit` is the longest sequence it can place (None: any)."""
+
+    dim: int
+    limit: int | None
+    weight: nn.Parameter  # [V,D]
+
+    def __call__(self, ids: Tensor, first: Tensor) -> Tensor:
+        """ids [N,T], first [N] = the position of the first column -> [N,T,D]."""
+        ...
+
+
+class Encoder(Protocol):
+    """A sequence of vectors to a memory. Made as Encoder(input_dim, ...)."""
+
+    sizes: Sizes
+
+    def __call__(self, x: Padded) -> Memory: ...
+
+
+class Output(NamedTuple):
+    """What a decoder gives for each step."""
+
+    hidden: Tensor  # [N,T,D], the head's input
+    attention: Tensor | None  # [N,T,S], where each step looked
+
+
+class Decoder(Protocol):
+    """The same function for a whole sentence in training and for one token in search. Made as Decoder(input_dim, sizes, ...)."""
+
+    dim: int
+
+    def start(self, memory: Memory) -> State: ...
+
+    def __call__(self, x: Tensor, state: State) -> tuple[Output, State]:
+        """The next T >= 1 inputs x [N,T,E] -> what comes of each, and the state after the last."""
+        ...
+
+
+class Head(Protocol):
+    """Always linear, so that chunked losses, shortlists and tied embeddings work. Made as Head(dim, classes, ...)."""
+
+    weight: nn.Parameter  # [V,D]
+    bias: nn.Parameter | None  # [V]
+
+    def __call__(self, hidden: Tensor, classes: Tensor | None = None) -> Tensor:
+        """hidden [...,D] -> logits [...,V], or of the given classes alone."""
+        ...

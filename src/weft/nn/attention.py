@@ -1,0 +1,146 @@
+"""Attention over a memory with any score, and the Transformer's attention of a sequence to itself."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from weft.core.types import Count, Make, Rate
+from weft.nn.dropout import Dropout
+from weft.nn.memory import Memory, Sizes
+from weft.nn.positions import rotate
+from weft.nn.scores import ScaledDot, Score
+
+
+def split_heads(x: Tensor, heads: int) -> Tensor:
+    """[N,T,H D] -> [N,H,T,D]."""
+    return x.view(*x.shape[:2], heads, -1).transpose(1, 2)
+
+
+def join_heads(x: Tensor) -> Tensor:
+    """[N,H,T,D] -> [N,T,H D]."""
+    return x.transpose(1, 2).flatten(2)
+
+
+class Prepared(NamedTuple):
+    """A memory as one attention needs it: a row per sentence, computed once."""
+
+    keys: Tensor  # [B,H,S,·]
+    values: Tensor  # [B,H,S,·]
+    bias: Tensor  # [B,1,1,S], minus infinity in the padding
+
+
+class Attention(nn.Module):
+    """context = softmax(score(query, keys)) values, for each head.
+
+    With `projected`, queries, keys and values get their own matrices and the heads' contexts are mapped once more
+    (multi-head attention, Vaswani et al. 2017, section 3.2.2); else the memory is used as it is (Bahdanau).
+    """
+
+    def __init__(
+        self,
+        query_dim: int,
+        memory: Sizes,
+        *,
+        score: Make[Score] = ScaledDot,
+        heads: Count = 1,
+        projected: bool = False,
+        dropout: Rate = 0.0,
+    ):
+        super().__init__()
+        self.heads = heads
+        self.dim = query_dim if projected else memory.values
+        key_dim, value_dim = (query_dim, query_dim) if projected else (memory.keys, memory.values)
+        for name, width in (("query", query_dim), ("key", key_dim), ("value", value_dim)):
+            if width % heads:
+                raise ValueError(f"{heads} heads do not divide the {name} width {width}")
+        self.query = nn.Linear(query_dim, query_dim) if projected else nn.Identity()
+        self.key = nn.Linear(memory.keys, key_dim) if projected else nn.Identity()
+        self.value = nn.Linear(memory.values, value_dim) if projected else nn.Identity()
+        self.out = nn.Linear(value_dim, self.dim) if projected else nn.Identity()
+        self.score = score(query_dim // heads, key_dim // heads)
+        self.dropout = Dropout(dropout)
+
+    def prepare(self, memory: Memory) -> Prepared:
+        """Everything that does not depend on the query."""
+        return Prepared(
+            self.score.keys(split_heads(self.key(memory.keys), self.heads)),
+            split_heads(self.value(memory.values), self.heads),
+            memory.padded().bias(memory.keys.dtype)[:, None, None, :],
+        )
+
+    def forward(self, query: Tensor, prepared: Prepared) -> tuple[Tensor, Tensor]:
+        """query [N,T,Q] over B sentences, N = B K -> context [N,T,D], weights [N,H,T,S].
+
+        The K hypotheses of a sentence are K T queries to one memory, which is therefore never repeated.
+        """
+        rows, steps, _ = query.shape
+        sentences = len(prepared.bias)
+        folded = self.query(query).reshape(sentences, -1, query.shape[-1])  # [B,K T,Q]
+        scores = self.score(split_heads(folded, self.heads), prepared.keys) + prepared.bias
+        weights = scores.softmax(-1)  # [B,H,K T,S]
+        context = self.out(join_heads(self.dropout(weights) @ prepared.values))
+        unfolded = weights.view(sentences, self.heads, -1, steps, weights.shape[-1]).transpose(1, 2).flatten(0, 1)
+        return context.reshape(rows, steps, -1), unfolded
+
+
+class Cache(NamedTuple):
+    """Keys and values of the positions so far, [N,H,T,D]."""
+
+    keys: Tensor
+    values: Tensor
+
+
+class SelfAttention(nn.Module):
+    """Multi-head attention of a sequence to itself; queries, keys and values come from one product."""
+
+    def __init__(self, dim: int, *, heads: Count = 4, rotary: bool = False, dropout: Rate = 0.0):
+        super().__init__()
+        if dim % heads:
+            raise ValueError(f"{heads} heads do not divide the width {dim}")
+        if rotary and dim // heads % 2:
+            raise ValueError(f"rotary positions need heads of even width, got {dim // heads}")
+        self.heads = heads
+        self.rotary = rotary
+        self.project = nn.Linear(dim, 3 * dim)
+        self.out = nn.Linear(dim, dim)
+        self.scale = (dim // heads) ** -0.5
+        self.dropout = Dropout(dropout)
+
+    def start(self, like: Tensor) -> Cache:
+        """No positions yet: one empty row per row of `like`."""
+        dim = self.out.in_features // self.heads
+        empty = like.new_zeros(len(like), self.heads, 0, dim)
+        return Cache(empty, empty)
+
+    def forward(self, x: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
+        """Every position sees every one that `bias` [N,1,1,T] allows -> y [N,T,D], weights [N,H,T,T]."""
+        query, keys, values = self._projected(x, 0)
+        return self._attend(query, keys, values, bias)
+
+    def extend(self, x: Tensor, cache: Cache) -> tuple[Tensor, Tensor, Cache]:
+        """The next T positions x [N,T,D], each seeing itself and what came before -> y, weights, the longer cache."""
+        past = cache.keys.shape[2]
+        query, keys, values = self._projected(x, past)
+        if past:
+            keys, values = torch.cat([cache.keys, keys], 2), torch.cat([cache.values, values], 2)
+        y, weights = self._attend(query, keys, values, causal_bias(query, past))
+        return y, weights, Cache(keys, values)
+
+    def _projected(self, x: Tensor, first: int) -> tuple[Tensor, Tensor, Tensor]:
+        query, keys, values = (split_heads(part, self.heads) for part in self.project(x).chunk(3, -1))
+        if self.rotary:
+            query, keys = rotate(query, first), rotate(keys, first)
+        return query * self.scale, keys, values
+
+    def _attend(self, query: Tensor, keys: Tensor, values: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
+        weights = (query @ keys.transpose(-1, -2) + bias).softmax(-1)
+        return self.out(join_heads(self.dropout(weights) @ values)), weights
+
+
+def causal_bias(query: Tensor, past: int) -> Tensor:
+    """[T,past+T], minus infinity where a position would look at a later one."""
+    steps = query.shape[2]
+    return query.new_full((steps, past + steps), float("-inf")).triu_(past + 1)

@@ -1,0 +1,22 @@
+"""What is minimised, as sums: the loop divides once, by the count over all ranks."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from torch import Tensor
+
+from weft.data.batches import Batch
+from weft.model.model import Model
+
+
+@dataclass(frozen=True)
+class Loss:
+    """total / count is the loss; parts are further sums over the same count, to show."""
+
+    total: Tensor
+    count: Tensor
+    parts: dict[str, Tensor]
+
+
+class Objective(Protocol):
+    def __call__(self, model: Model, batch: Batch) -> Loss: ...

@@ -1,0 +1,61 @@
+"""Checkpoints: everything a run needs to go on as if it had never stopped."""
+
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from weft.core.errors import UserError
+from weft.store.files import atomic_folder
+from weft.store.manifest import check_manifest, write_manifest
+from weft.store.model_folder import write_json
+
+STATE = "state.json"
+
+
+class Checkpoint(NamedTuple):
+    """Groups of tensors (weights, optimiser, average), and the plain numbers of the run."""
+
+    groups: Mapping[str, Mapping[str, Tensor]]
+    state: dict[str, Any]
+
+
+def save_checkpoint(folder: Path, step: int, checkpoint: Checkpoint, keep: int = 2) -> None:
+    """Write checkpoint `step` whole, then remove all but the newest `keep`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with atomic_folder(folder / f"step-{step:08d}") as new:
+        for name, tensors in checkpoint.groups.items():
+            save_file(
+                {key: tensor.detach().contiguous() for key, tensor in tensors.items()}, new / f"{name}.safetensors"
+            )
+        write_json(new / STATE, checkpoint.state)
+        write_manifest(new, {"kind": "checkpoint"})
+    for old in steps_in(folder)[:-keep]:
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def newest_checkpoint(folder: Path) -> Checkpoint | None:
+    """The newest one that is whole; a damaged one is passed over as long as an older one is whole."""
+    damage: list[str] = []
+    for path in reversed(steps_in(folder)):
+        try:
+            check_manifest(path)
+        except UserError as error:
+            damage.append(str(error))
+            continue
+        groups = {file.stem: load_file(file) for file in sorted(path.glob("*.safetensors"))}
+        return Checkpoint(groups, json.loads((path / STATE).read_text("utf-8")))
+    if damage:
+        raise UserError(
+            "no checkpoint is whole, so the run cannot go on:\n" + "\n".join(f"  {line}" for line in damage)
+        )
+    return None
+
+
+def steps_in(folder: Path) -> list[Path]:
+    """The checkpoints there are, oldest first."""
+    return sorted(folder.glob("step-????????"))

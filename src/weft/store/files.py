@@ -1,0 +1,222 @@
+"""Files and folders that are never half-written.
+
+Everything is written under a temporary name beside its place, flushed to the disk, and renamed. A folder that is to be
+replaced is first renamed aside, so at each moment the old or the new one stands whole under one of these names:
+
+    best                          the folder
+    .best.weft-old                the one before, while the new one is put in its place
+    .best.1f0c93aa.weft-partial   never whole: being written, or being removed
+
+A process locks what it works on, so that others can tell a write in progress from one that was killed.
+"""
+
+import errno
+import os
+import re
+import secrets
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import BinaryIO, TypeAlias
+
+from weft.core.errors import UserError
+
+if sys.platform != "win32":
+    import fcntl
+
+Writer: TypeAlias = Callable[[BinaryIO], object]
+
+PARTIAL = re.compile(r"\..+\.[0-9a-f]{8}\.weft-partial")
+OLD = re.compile(r"\.(?P<name>.+)\.weft-old")
+
+FORBIDDEN = "there is no permission to write there; write elsewhere or change the permissions of the folder"
+ADVICE = {
+    errno.ENOSPC: "the disk is full; free some space or write to another disk",
+    errno.EDQUOT: "the quota of this disk is used up; free some space or write to another disk",
+    errno.EACCES: FORBIDDEN,
+    errno.EPERM: FORBIDDEN,
+    errno.EROFS: "the disk can only be read; write to another disk",
+}
+
+
+def write_atomically(path: Path, content: bytes | Writer) -> None:
+    """Write the bytes, or what the writer writes into the open file; on any error the old file stays as it was."""
+    with _advising(path):
+        place = _place_of(path)
+        if place.is_dir():
+            raise UserError(f"{path}: is a folder, and a file should be written there; give another name")
+        temporary = _partial_name(place)
+        try:
+            temporary.touch(exist_ok=False)
+            with _locked(temporary):
+                _write(temporary, content)
+                temporary.replace(place)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        _flush(place.parent)
+
+
+def _write(path: Path, content: bytes | Writer) -> None:
+    with path.open("wb") as file:
+        if isinstance(content, bytes):
+            file.write(content)
+        else:
+            content(file)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+@contextmanager
+def atomic_folder(path: Path) -> Iterator[Path]:
+    """A new empty folder to fill; when the block ends well it takes the place of `path`, otherwise nothing happened."""
+    with _advising(path):
+        place = _place_of(path)
+        recover_folder(place)
+        if place.exists() and not place.is_dir():
+            raise UserError(f"{path}: is a file, and a folder should be written there; give another name")
+        temporary = _partial_name(place)
+        try:
+            temporary.mkdir()
+            with _locked(temporary):
+                yield temporary
+                _flush_tree(temporary)
+                _put_in_place(temporary, place)
+        except BaseException:
+            shutil.rmtree(temporary, ignore_errors=True)
+            raise
+
+
+def _put_in_place(new: Path, place: Path) -> None:
+    if not place.exists():
+        new.rename(place)
+        _flush(place.parent)
+        return
+    aside = _old_name(place)
+    with _locked(place):
+        place.rename(aside)
+        try:
+            new.rename(place)
+        except BaseException:
+            aside.rename(place)
+            raise
+        _flush(place.parent)
+        _discard(aside)
+
+
+def recover_folder(path: Path) -> None:
+    """Bring back the folder that a killed process had renamed aside, unless the new one came into its place."""
+    with _advising(path):
+        place = path.resolve()
+        aside = _old_name(place)
+        if aside.is_dir():
+            with _locked(aside) as free:
+                if free:
+                    _recover(aside, place)
+
+
+def _recover(aside: Path, place: Path) -> None:
+    if place.exists():
+        _discard(aside)
+    else:
+        aside.rename(place)
+        _flush(place.parent)
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove what killed processes left in `folder`, and recover folders there; writes in progress are not touched."""
+    with _advising(folder):
+        for path in list(folder.iterdir()):
+            if match := OLD.fullmatch(path.name):
+                recover_folder(path.with_name(match["name"]))
+            elif PARTIAL.fullmatch(path.name):
+                _remove_if_free(path)
+
+
+def _remove_if_free(path: Path) -> None:
+    with _locked(path) as free:
+        if free:
+            _remove(path)
+
+
+def _discard(folder: Path) -> None:
+    """Remove a folder that may be whole: it first gets a name that says it no longer is."""
+    doomed = _partial_name(folder)
+    folder.rename(doomed)
+    _remove(doomed)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)  # what is left will be a leftover
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _place_of(path: Path) -> Path:
+    """Where the path really is: a link stays a link, and what it points to is replaced."""
+    place = path.resolve()
+    if not place.parent.is_dir():
+        raise UserError(f"{path}: there is no folder {place.parent}; make it first")
+    return place
+
+
+def _partial_name(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{secrets.token_hex(4)}.weft-partial")
+
+
+def _old_name(path: Path) -> Path:
+    return path.with_name(f".{path.name}.weft-old")
+
+
+def _flush_tree(folder: Path) -> None:
+    """Everything in the folder is on the disk, then the folder itself."""
+    for path in folder.rglob("*"):
+        if not path.is_symlink():
+            _flush(path)
+    _flush(folder)
+
+
+def _flush(path: Path) -> None:
+    if sys.platform == "win32":
+        return  # Windows flushes neither a folder nor a file that is opened for reading
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[bool]:
+    """Hold the lock of a file or folder, which follows it when it is renamed; False: somebody else may hold it."""
+    if sys.platform == "win32":
+        yield True  # no folder can be locked there, and no open file removed
+        return
+    with ExitStack() as stack:
+        yield _lock(path, stack)
+
+
+def _lock(path: Path, stack: ExitStack) -> bool:
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+        stack.callback(os.close, descriptor)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, FileNotFoundError, PermissionError):
+        return False
+    except OSError:
+        return True  # this disk knows no locks (some network disks): nobody can hold one
+    return True
+
+
+@contextmanager
+def _advising(path: Path) -> Iterator[None]:
+    """Say in plain words why nothing could be written at `path`."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in ADVICE:
+            raise
+        raise UserError(f"{path}: {ADVICE[error.errno]}") from error

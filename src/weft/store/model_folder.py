@@ -1,0 +1,108 @@
+"""The model folder: all that translating needs, and nothing that could run code. It can be copied anywhere.
+
+    weights.safetensors   config.json   source.tokenizer.json   target.tokenizer.json   metrics.json   manifest.json
+
+With one vocabulary for both sides there is no target.tokenizer.json.
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from weft.config.reader import describe, read
+from weft.config.recipe import Recipe
+from weft.config.registry import REGISTRY
+from weft.core.errors import UserError
+from weft.model.build import build
+from weft.model.model import Model
+from weft.store.files import atomic_folder, recover_folder
+from weft.store.manifest import MANIFEST, check_manifest, write_manifest
+from weft.text.tokenizer import Tokenizer
+
+WEIGHTS, CONFIG, METRICS = "weights.safetensors", "config.json", "metrics.json"
+SOURCE, TARGET = "source.tokenizer.json", "target.tokenizer.json"
+
+
+class Trained(NamedTuple):
+    """A model with the words it knows and the recipe that made it."""
+
+    model: Model
+    source: Tokenizer
+    target: Tokenizer
+    recipe: Recipe
+    metrics: dict[str, Any]
+
+
+def weights_of(model: Model) -> dict[str, Tensor]:
+    """Every learned tensor by name; a shared one stands once."""
+    return {name: parameter.detach() for name, parameter in model.named_parameters()}
+
+
+def save_model(folder: Path, trained: Trained, weights: Mapping[str, Tensor]) -> None:
+    """Write the folder whole or not at all, replacing the one that was there."""
+    with atomic_folder(folder) as new:
+        save_file({name: tensor.contiguous() for name, tensor in weights.items()}, new / WEIGHTS)
+        write_json(new / CONFIG, describe(trained.recipe, REGISTRY))
+        write_json(new / METRICS, trained.metrics)
+        save_tokenizers(new, trained.source, trained.target)
+        write_manifest(new, {"kind": "model"})
+
+
+def load_model(path: Path) -> Trained:
+    """Check every file against the manifest, then build the model and fill in its weights."""
+    folder = find_model(path)
+    check_manifest(folder)
+    recipe = read(json.loads((folder / CONFIG).read_text("utf-8")), Recipe, REGISTRY)
+    source, target = load_tokenizers(folder)
+    model = build(recipe.model, source.size, target.size, joint=recipe.text.joint)
+    fill(model, load_file(folder / WEIGHTS), folder / WEIGHTS)
+    model.eval()
+    return Trained(model, source, target, recipe, json.loads((folder / METRICS).read_text("utf-8")))
+
+
+def find_model(path: Path) -> Path:
+    """A model folder itself, or the best model of a run folder."""
+    recover_folder(path / "best")
+    for folder in (path, path / "best"):
+        if (folder / MANIFEST).is_file() and (folder / WEIGHTS).is_file():
+            return folder
+    if not path.exists():
+        raise UserError(f"{path}: there is no such folder. Give a run folder or a model folder.")
+    raise UserError(
+        f"{path} is not a model folder: it has no {MANIFEST} with {WEIGHTS}, and neither has {path / 'best'}. "
+        "Give the folder that weft train wrote (its --out)."
+    )
+
+
+def fill(model: Model, tensors: Mapping[str, Tensor], origin: Path) -> None:
+    """Copy tensors into the model's weights; names and shapes must be exactly the model's."""
+    wanted = weights_of(model)
+    wrong = sorted(
+        name
+        for name in {*wanted, *tensors}
+        if name not in wanted or name not in tensors or wanted[name].shape != tensors[name].shape
+    )
+    if wrong:
+        listed = ", ".join(wrong[:3]) + (f" and {len(wrong) - 3} more" if len(wrong) > 3 else "")
+        raise UserError(f"{origin} does not fit the model that its configuration describes: {listed}.")
+    for name, weight in wanted.items():
+        weight.copy_(tensors[name])
+
+
+def save_tokenizers(folder: Path, source: Tokenizer, target: Tokenizer) -> None:
+    source.save(folder / SOURCE)
+    if target is not source:
+        target.save(folder / TARGET)
+
+
+def load_tokenizers(folder: Path) -> tuple[Tokenizer, Tokenizer]:
+    source = Tokenizer.load(folder / SOURCE)
+    return source, Tokenizer.load(folder / TARGET) if (folder / TARGET).exists() else source
+
+
+def write_json(path: Path, value: object) -> None:
+    path.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", "utf-8")

@@ -1,0 +1,65 @@
+"""What a user may say about text, and the tokenizers that follow from it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from random import Random
+
+from weft.core.errors import ConfigError, Problem
+from weft.core.randomness import seed_for
+from weft.core.types import Count, Make
+from weft.text.dropout import BpeDropout, Noise
+from weft.text.learners import BPE, Learner
+from weft.text.tokenizer import Tokenizer
+
+
+@dataclass(frozen=True, kw_only=True)
+class Text:
+    """source, target: the kind of tokenizer of each side (target: as the source unless given). joint: one tokenizer,
+    learned over both sides, serves both. sample: pairs at most from which tokenizers are learned, drawn at random.
+    """
+
+    source: Make[Learner] = BPE
+    target: Make[Learner] | None = None
+    joint: bool = True
+    sample: Count = 1_000_000
+
+
+def learners(text: Text) -> tuple[Learner, Learner]:
+    """The learner of each side."""
+    source = text.source()
+    target = source if text.target is None else text.target()
+    if text.joint and source != target:
+        problem = "true, but text.source and text.target differ: one tokenizer cannot be both; write joint: false"
+        raise ConfigError([Problem("text.joint", problem)])
+    return source, target
+
+
+def learn_tokenizers(text: Text, pairs: Iterable[tuple[str, str]], seed: int) -> tuple[Tokenizer, Tokenizer]:
+    """The tokenizer of each side, learned from a sample of the pairs; twice the same object if `joint`."""
+    source, target = learners(text)
+    sample = draw_sample(pairs, text.sample, seed)
+    if text.joint:
+        tokenizer = source.learn(line for pair in sample for line in pair)
+        return tokenizer, tokenizer
+    return source.learn(line for line, _ in sample), target.learn(line for _, line in sample)
+
+
+def training_noise(text: Text, tokenizers: tuple[Tokenizer, Tokenizer]) -> tuple[Noise | None, Noise | None]:
+    """The dropout of each side's tokenizer; None where there is none."""
+    source, target = (
+        BpeDropout(tokenizer, learner.dropout) if learner.dropout > 0.0 else None
+        for learner, tokenizer in zip(learners(text), tokenizers, strict=True)
+    )
+    return source, target
+
+
+def draw_sample(pairs: Iterable[tuple[str, str]], size: int, seed: int) -> list[tuple[str, str]]:
+    """At most `size` pairs, each equally likely (reservoir sampling, algorithm R of Vitter 1985)."""
+    draws = Random(seed_for(seed, "sample of text"))  # noqa: S311 (not for secrets)
+    sample: list[tuple[str, str]] = []
+    for number, pair in enumerate(pairs):
+        if number < size:
+            sample.append(pair)
+        elif (place := int(draws.random() * (number + 1))) < size:
+            sample[place] = pair
+    return sample

@@ -1,0 +1,85 @@
+"""The run folder: what a run writes, and where.
+
+config.yaml      the resolved configuration, defaults written out
+data.json        the data table
+source.tokenizer.json, target.tokenizer.json
+log.jsonl        a line per report of progress
+checkpoints/     the newest two, for going on
+best/  last/     model folders
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from weft.config.document import as_text, read_document
+from weft.config.reader import describe, read
+from weft.config.recipe import Recipe
+from weft.config.registry import REGISTRY
+from weft.core.errors import UserError
+from weft.store.files import atomic_folder, remove_leftovers
+from weft.store.model_folder import load_tokenizers, save_tokenizers, write_json
+from weft.text.tokenizer import Tokenizer
+from weft.train.prepare import Prepared
+
+CONFIG, DATA = "config.yaml", "data.json"
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    path: Path
+
+    @property
+    def log(self) -> Path:
+        return self.path / "log.jsonl"
+
+    @property
+    def checkpoints(self) -> Path:
+        return self.path / "checkpoints"
+
+    @property
+    def best(self) -> Path:
+        return self.path / "best"
+
+    @property
+    def last(self) -> Path:
+        return self.path / "last"
+
+    def check_free(self) -> None:
+        """A folder that already holds something is never written into."""
+        if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
+            raise UserError(
+                f"{self.path} exists already. To go on with that run: weft train --resume {self.path}; "
+                "to start a new one, give another --out or remove the folder."
+            )
+
+    def create(self, recipe: Recipe, prepared: Prepared) -> None:
+        """Make the folder, with all that a later resume needs to begin at the same first step."""
+        with atomic_folder(self.path) as new:
+            (new / CONFIG).write_text(as_text(describe(recipe, REGISTRY)), "utf-8")
+            write_json(new / DATA, {"fingerprint": prepared.fingerprint, **prepared.report.to_json()})
+            save_tokenizers(new, prepared.source, prepared.target)
+
+    def recipe(self) -> Recipe:
+        """The configuration of the run that is here."""
+        if not (self.path / CONFIG).is_file():
+            raise UserError(f"{self.path} is not a run folder: it has no {CONFIG}. Give the --out of an earlier run.")
+        return read(read_document(self.path / CONFIG), Recipe, REGISTRY)
+
+    def tidy(self) -> None:
+        """Bring back or remove what a killed run was in the middle of writing."""
+        for place in (self.path, self.checkpoints):
+            if place.is_dir():
+                remove_leftovers(place)
+
+    def tokenizers(self) -> tuple[Tokenizer, Tokenizer]:
+        return load_tokenizers(self.path)
+
+    def check_same_data(self, prepared: Prepared) -> None:
+        """Going on with other data would be another run."""
+        facts = json.loads((self.path / DATA).read_text("utf-8"))
+        if facts["fingerprint"] != prepared.fingerprint:
+            raise UserError(
+                f"{prepared.train.corpus} has changed since the run in {self.path} began, so it cannot go on as it was. "
+                "Put the old files back, or start a new run with another --out."
+            )

@@ -1,0 +1,169 @@
+"""The loop: batches, updates, validation, checkpoints, until the steps are done or a person stops it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from weft.config.recipe import Recipe
+from weft.core.errors import UserError
+from weft.core.randomness import set_draws
+from weft.data.batches import Batch, Batches
+from weft.objective.role import Objective
+from weft.optim.averages import Average, Weights
+from weft.optim.optimisers import Optimiser
+from weft.optim.schedules import Schedule
+from weft.store.checkpoint import Checkpoint, save_checkpoint
+from weft.store.model_folder import Trained, fill, save_model, weights_of
+from weft.train.folder import RunFolder
+from weft.train.interrupt import Interrupt
+from weft.train.log import Log
+from weft.train.meter import Meter
+from weft.train.position import Position, stream
+from weft.train.progress import Display, validation_line
+from weft.train.update import NotFiniteError, update
+from weft.train.validation import Validator, better
+
+End = Literal["done", "patience", "interrupted"]
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What the recipe names, made."""
+
+    trained: Trained
+    objective: Objective
+    optimiser: Optimiser
+    schedule: Schedule
+    average: Average | None
+    batches: Batches
+    validate: Validator | None
+
+
+@dataclass
+class Loop:
+    """A run in progress: its parts, and where it is."""
+
+    folder: RunFolder
+    recipe: Recipe
+    parts: Parts
+    display: Display
+    position: Position = field(default_factory=Position)
+    best: float | None = None  # the best validation so far
+    since: int = 0  # validations after it
+    seconds: float = 0.0  # of training so far, validation included
+
+    def run(self, interrupt: Interrupt) -> End:
+        """Train until the steps are done, patience has run out, or a signal came; then everything is on disk."""
+        settings = self.recipe.train
+        log = Log(self.folder.log, self.position.step)
+        meter = Meter(self.seconds)
+        saved = time.monotonic()
+        end: End = "done"
+        for position, batches in stream(self.parts.batches, self.position, settings.accumulate):
+            if position.step > settings.steps:
+                break
+            self._update(position, batches, meter)
+            if self._due(settings.log_every) or position.step == 1:
+                self._report(meter, log)
+            if self._due(settings.validation.every):
+                self._validate(log)
+            self.seconds = meter.seconds()
+            if self._due(settings.checkpoint_steps) or time.monotonic() - saved > 60 * settings.checkpoint_minutes:
+                self.save()
+                saved = time.monotonic()
+            if interrupt.signal is not None:
+                end = "interrupted"
+                break
+            if settings.validation.patience is not None and self.since >= settings.validation.patience:
+                end = "patience"
+                break
+        self.save()
+        return end
+
+    def _due(self, every: int) -> bool:
+        return self.position.step % every == 0 or self.position.step == self.recipe.train.steps
+
+    def _update(self, position: Position, batches: list[Batch], meter: Meter) -> None:
+        started = time.monotonic()
+        set_draws(self.recipe.train.seed, "step", position.step)
+        model = self.parts.trained.model
+        device = next(model.parameters()).device
+        try:
+            sums = update(
+                model,
+                self.parts.objective,
+                self.parts.optimiser,
+                [batch.to(device) for batch in batches],
+                rate=self.parts.schedule(position.step),
+                clip=self.recipe.train.clip,
+            )
+        except NotFiniteError as error:
+            raise UserError(self._advice(position.step)) from error
+        if self.parts.average is not None:
+            self.parts.average.update(position.step, weights_of(model))
+        self.position = position
+        meter.add(sums, time.monotonic() - started)
+
+    def _advice(self, step: int) -> str:
+        return (
+            f"step {step}: the loss or its gradient is no longer a finite number. The run was stopped before it could "
+            "harm the weights.\nThe learning rate is probably too high: try half of train.schedule.peak, a longer "
+            f"train.schedule.warmup, or train.clip=1.\nCheckpoints from before are in {self.folder.checkpoints}."
+        )
+
+    def _report(self, meter: Meter, log: Log) -> None:
+        step, steps = self.position.step, self.recipe.train.steps
+        seconds = meter.seconds()
+        record = {"step": step, "epoch": self.position.epoch + 1, "rate": self.parts.schedule(step), **meter.report()}
+        record |= {"best": self.best, "seconds": seconds, "left": seconds / step * (steps - step)}
+        log.write(record)
+        self.display.step(record, steps)
+
+    def _validate(self, log: Log) -> None:
+        """Score the weights that would be kept (the average, if there is one), and keep them if they are the best."""
+        raw = {name: weight.clone() for name, weight in weights_of(self.parts.trained.model).items()}
+        kept = self._kept(raw)
+        fill(self.parts.trained.model, kept, self.folder.path)
+        scores = self.parts.validate(self.parts.trained) if self.parts.validate else {}
+        self._keep(kept, scores, log)
+        fill(self.parts.trained.model, raw, self.folder.path)
+
+    def _kept(self, raw: Weights) -> Weights:
+        average = self.parts.average.weights() if self.parts.average else None
+        return raw if average is None else average
+
+    def _keep(self, weights: Weights, scores: dict[str, Any], log: Log) -> None:
+        record = {"step": self.position.step, "valid": scores}
+        log.write(record)
+        trained = self.parts.trained._replace(metrics=record)
+        save_model(self.folder.last, trained, weights)
+        chosen = self.recipe.train.validation.choose
+        improved = not scores or better(chosen, scores[chosen], self.best)
+        if improved:
+            save_model(self.folder.best, trained, weights)
+        self.since = 0 if improved else self.since + 1
+        if scores:
+            self.best = scores[chosen] if improved else self.best
+            self.display.say(validation_line(record, chosen, improved=improved))
+
+    def save(self) -> None:
+        """Write a checkpoint from which the run goes on exactly."""
+        groups = {
+            "weights": weights_of(self.parts.trained.model),
+            "optimiser": self.parts.optimiser.tensors(),
+            "average": self.parts.average.tensors() if self.parts.average else {},
+        }
+        state = {"best": self.best, "since": self.since, "seconds": self.seconds, "position": asdict(self.position)}
+        save_checkpoint(self.folder.checkpoints, self.position.step, Checkpoint(groups, state))
+
+    def restore(self, checkpoint: Checkpoint) -> None:
+        """Be where the checkpoint was."""
+        fill(self.parts.trained.model, checkpoint.groups["weights"], self.folder.checkpoints)
+        self.parts.optimiser.restore(dict(checkpoint.groups["optimiser"]))
+        if self.parts.average is not None:
+            self.parts.average.restore(dict(checkpoint.groups["average"]))
+        state = checkpoint.state
+        self.best, self.since, self.seconds = state["best"], state["since"], state["seconds"]
+        self.position = Position(**state["position"])

@@ -1,0 +1,71 @@
+"""From files to batches: everything before the first step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from weft.config.recipe import Recipe
+from weft.core.errors import ConfigError, Problem
+from weft.data.cache import TokenCache, build_or_open, build_or_open_whole
+from weft.data.corpus import Corpus
+from weft.data.report import Report, make_report, render
+from weft.text.dropout import Noise
+from weft.text.settings import learn_tokenizers, training_noise
+from weft.text.tokenizer import Tokenizer
+from weft.train.progress import Display
+
+
+@dataclass(frozen=True)
+class Split:
+    """One of train, valid, test: its lines and its tokens."""
+
+    corpus: Corpus
+    cache: TokenCache
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Data as the loop needs it, and what was found out about it on the way."""
+
+    source: Tokenizer
+    target: Tokenizer
+    train: Split
+    valid: Split | None
+    noise: tuple[Noise | None, Noise | None]
+    report: Report
+    fingerprint: str  # of the training files
+
+
+def prepare(recipe: Recipe, tokenizers: tuple[Tokenizer, Tokenizer] | None, display: Display) -> Prepared:
+    """Read the files, learn the tokenizers (unless a run has them already), tokenize, and show the data table."""
+    data = recipe.data
+    if not data.train:
+        raise ConfigError([Problem("data.train", "names no files: give two text files, or one .tsv or .jsonl")])
+    corpora = {name: data.corpus(paths) for name, paths in splits(recipe).items() if paths}
+    if tokenizers is None:
+        display.say(f"learning tokenizers from {corpora['train']}")
+        tokenizers = learn_tokenizers(recipe.text, corpora["train"].pairs(), recipe.train.seed)
+    caches = {name: tokenized(name, corpus, tokenizers, recipe, display) for name, corpus in corpora.items()}
+    report = make_report(caches["train"], {name: cache for name, cache in caches.items() if name != "train"})
+    display.say(render(report))
+    return Prepared(
+        source=tokenizers[0],
+        target=tokenizers[1],
+        train=Split(corpora["train"], caches["train"]),
+        valid=Split(corpora["valid"], caches["valid"]) if "valid" in caches else None,
+        noise=training_noise(recipe.text, tokenizers),
+        report=report,
+        fingerprint=corpora["train"].fingerprint(),
+    )
+
+
+def splits(recipe: Recipe) -> dict[str, tuple[str, ...]]:
+    return {"train": recipe.data.train, "valid": recipe.data.valid, "test": recipe.data.test}
+
+
+def tokenized(
+    name: str, corpus: Corpus, tokenizers: tuple[Tokenizer, Tokenizer], recipe: Recipe, display: Display
+) -> TokenCache:
+    """The tokens of a split: only in training are pairs left out."""
+    make = build_or_open if name == "train" else build_or_open_whole
+    return make(corpus, *tokenizers, recipe.data, lambda done: display.count(f"tokenizing {name}", done))

@@ -1,0 +1,53 @@
+"""One update of the weights."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+from weft.data.batches import Batch
+from weft.model.model import Model
+from weft.objective.role import Objective
+from weft.optim.optimisers import Optimiser
+
+
+@dataclass(frozen=True)
+class Sums:
+    """What an update saw: sums over `count` target tokens, and the gradient's norm before clipping."""
+
+    loss: float
+    nll: float
+    right: float
+    count: float
+    norm: float
+
+
+def update(
+    model: Model,
+    objective: Objective,
+    optimiser: Optimiser,
+    batches: Sequence[Batch],
+    *,
+    rate: float,
+    clip: float | None,
+) -> Sums:
+    """Gradients of all batches are summed, then divided once by their number of tokens, clipped and applied."""
+    total = nll = right = count = 0.0
+    for batch in batches:
+        loss = objective(model, batch)
+        torch.autograd.backward(loss.total)
+        total, count = total + loss.total.item(), count + loss.count.item()
+        nll, right = nll + loss.parts["nll"].item(), right + loss.parts["right"].item()
+    gradients = [parameter.grad for parameter in model.parameters() if parameter.grad is not None]
+    norm = float(nn.utils.get_total_norm(gradients)) / count
+    if not math.isfinite(norm) or not math.isfinite(total):
+        raise NotFiniteError
+    torch._foreach_mul_(gradients, (1.0 if clip is None else min(1.0, clip / (norm + 1e-6))) / count)
+    optimiser.advance(rate)
+    return Sums(total, nll, right, count, norm)
+
+
+class NotFiniteError(Exception):
+    """The loss or its gradient became infinite or not a number; the weights are as they were."""

@@ -1,0 +1,80 @@
+"""How good the weights are on sentences they were not trained on."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from weft.config.recipe import Recipe, Validation
+from weft.core.errors import ConfigError, Problem
+from weft.data.batches import Batches
+from weft.engine.translator import Translator
+from weft.metric.evaluate import METRICS, evaluate
+from weft.objective.role import Objective
+from weft.store.model_folder import Trained
+
+LOSSES = ("loss", "perplexity", "accuracy")
+LOWER = ("loss", "perplexity", "ter", "wer", "cer")
+
+
+@dataclass(frozen=True)
+class Validator:
+    """Loss and accuracy over all validation pairs, and metrics over real translations of the first of them."""
+
+    objective: Objective
+    batches: Batches
+    pairs: list[tuple[str, str]]  # those that are translated
+    recipe: Recipe
+
+    def __call__(self, trained: Trained) -> dict[str, Any]:
+        trained.model.eval()
+        try:
+            return self._losses(trained) | self._translations(trained)
+        finally:
+            trained.model.train()
+
+    @torch.no_grad()
+    def _losses(self, trained: Trained) -> dict[str, Any]:
+        device = next(trained.model.parameters()).device
+        total = nll = right = count = 0.0
+        for batch in self.batches.epoch(0):
+            loss = self.objective(trained.model, batch.to(device))
+            total, count = total + float(loss.total), count + float(loss.count)
+            nll, right = nll + float(loss.parts["nll"]), right + float(loss.parts["right"])
+        return {"loss": total / count, "perplexity": math.exp(min(700.0, nll / count)), "accuracy": 100 * right / count}
+
+    def _translations(self, trained: Trained) -> dict[str, Any]:
+        if not self.pairs:
+            return {}
+        settings = self.recipe.train.validation
+        translator = Translator(trained, settings.search(), self.recipe.translate)
+        outputs = [translation.text for translation in translator.translate(source for source, _ in self.pairs)]
+        scores = evaluate(outputs, [[target] for _, target in self.pairs], settings.metrics)
+        examples = [{"source": s, "target": t, "output": o} for (s, t), o in zip(self.pairs[:3], outputs, strict=False)]
+        return {score.name: score.value for score in scores} | {"examples": examples}
+
+
+def better(name: str, new: float, old: float | None) -> bool:
+    """Is `new` an improvement in what `name` measures?"""
+    if old is None:
+        return True
+    return new < old if name in LOWER else new > old
+
+
+def check_choice(settings: Validation) -> None:
+    """What chooses the best weights must be something that is measured."""
+    known = (*LOSSES, *(settings.metrics if settings.lines else ()))
+    problems = []
+    if settings.choose not in known:
+        problems.append(
+            Problem("train.validation.choose", f"{settings.choose!r} is not measured: {', '.join(known)} are")
+        )
+    unknown = [name for name in settings.metrics if name not in METRICS]
+    if unknown:
+        text = f"there is no metric {unknown[0]!r}: choose from {', '.join(METRICS)}"
+        problems.append(Problem("train.validation.metrics", text))
+    if problems:
+        raise ConfigError(problems)

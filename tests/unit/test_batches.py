@@ -1,0 +1,151 @@
+"""Batches: every pair once an epoch, within the budget, with little padding, in an order that can be had again."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+import torch
+
+from weft.core.marks import BEGIN, END, FIRST_PIECE, PAD
+from weft.core.padded import Padded
+from weft.data.batches import Batch, Batches
+from weft.data.cache import TokenCache, build_or_open
+from weft.data.corpus import Corpus
+from weft.data.settings import Data
+from weft.text.learners import Whitespace
+
+TOKENIZER = Whitespace().learn([" ".join(map(str, range(100)))])
+PAIRS = 3000
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> TokenCache:
+    """Lengths as sentences have them: log-normal, and the target about as long as the source."""
+    folder: Path = tmp_path_factory.mktemp("batches")
+    draws = np.random.default_rng(1)
+    source = np.clip(np.exp(draws.normal(3.0, 0.6, PAIRS)), 1, 250).astype(int)
+    target = np.clip(source * np.exp(draws.normal(0.05, 0.25, PAIRS)), 1, 250).astype(int)
+    lines = [" ".join(map(str, draws.integers(100, size=length))) for length in (*source, *target)]
+    text = "".join(f"{lines[number]}\t{lines[PAIRS + number]}\n" for number in range(PAIRS))
+    (folder / "pairs.tsv").write_text("1\t\n" + text)
+    return build_or_open(Corpus([folder / "pairs.tsv"]), TOKENIZER, TOKENIZER, Data(cache=str(folder / "cache")))
+
+
+def same(one: Batch, other: Batch) -> bool:
+    tensors = zip((*one.source, *one.target), (*other.source, *other.target), strict=True)
+    return one.indices == other.indices and all(torch.equal(x, y) for x, y in tensors)
+
+
+def rows(side: Padded) -> list[list[int]]:
+    return [row[mask].tolist() for row, mask in zip(side.data, side.mask, strict=True)]
+
+
+def test_every_pair_comes_once_with_its_ids(cache: TokenCache) -> None:
+    seen: list[int] = []
+    for batch in Batches(cache, 2000, seed=1, pool=1000).epoch(0):
+        seen += batch.indices
+        assert batch.source.data.dtype == batch.target.data.dtype == torch.int64
+        for index, source, target in zip(batch.indices, rows(batch.source), rows(batch.target), strict=True):
+            number = int(np.searchsorted(cache.indices, index))
+            assert [source, target] == [[*side.tolist(), END] for side in cache.pair(number)]
+        for side in (batch.source, batch.target):
+            assert (side.data[~side.mask] == PAD).all()
+    assert sorted(seen) == cache.indices.tolist()
+    assert min(seen) == 1  # the file's first pair is empty, and was dropped
+
+
+@pytest.mark.parametrize("budget", [50, 300, 2000])
+def test_the_budget_holds_on_each_side(cache: TokenCache, budget: int) -> None:
+    alone = 0
+    for batch in Batches(cache, budget, seed=1).epoch(0):
+        cells = max(batch.source.data.numel(), batch.target.data.numel())
+        assert cells <= budget or len(batch.indices) == 1
+        alone += cells > budget
+    assert (alone > 0) == (budget == 50)
+
+
+def test_batches_are_full(cache: TokenCache) -> None:
+    batches = list(Batches(cache, 2000, seed=1).epoch(0))
+    tokens = (cache.lengths.max(1) + 1).sum()
+    assert len(batches) < 1.1 * tokens / 2000 + 1
+
+
+def test_there_is_little_padding(cache: TokenCache) -> None:
+    batches = list(Batches(cache, 1000, seed=1).epoch(0))
+    cells = sum(batch.source.mask.numel() + batch.target.mask.numel() for batch in batches)
+    real = sum(int(batch.source.mask.sum() + batch.target.mask.sum()) for batch in batches)
+    assert 1 - real / cells < 0.1
+
+
+def test_the_order_is_a_function_of_seed_and_epoch(cache: TokenCache) -> None:
+    def order(seed: int, epoch: int) -> list[tuple[int, ...]]:
+        return [batch.indices for batch in Batches(cache, 2000, seed, pool=1000).epoch(epoch)]
+
+    assert order(1, 0) == order(1, 0)
+    assert order(1, 0) != order(1, 1)
+    assert order(1, 0) != order(2, 0)
+    assert {frozenset(batch) for batch in order(1, 0)} != {frozenset(batch) for batch in order(1, 1)}
+
+
+def test_lengths_come_in_no_order(cache: TokenCache) -> None:
+    lengths = [batch.source.data.shape[1] for batch in Batches(cache, 2000, seed=1).epoch(0)]
+    assert abs(np.corrcoef(lengths, np.arange(len(lengths)))[0, 1]) < 0.4
+
+
+def test_an_epoch_can_be_entered_anywhere(cache: TokenCache, monkeypatch: pytest.MonkeyPatch) -> None:
+    batches = Batches(cache, 2000, seed=1, noise=(reverse, shuffle), pool=1000)
+    whole = list(batches.epoch(3))
+    for start in (0, 1, 7, len(whole) - 1, len(whole)):
+        rest = list(batches.epoch(3, start))
+        assert len(rest) == len(whole) - start
+        assert all(same(one, other) for one, other in zip(rest, whole[start:], strict=True))
+    read: list[int] = []
+    monkeypatch.setattr(cache, "pair", lambda number: read.append(number) or TokenCache.pair(cache, number))  # type: ignore[func-returns-value]
+    assert len(next(batches.epoch(3, 20)).indices) == len(read)
+
+
+def reverse(ids: Sequence[int], draws: Random) -> list[int]:
+    return list(reversed(ids))
+
+
+def shuffle(ids: Sequence[int], draws: Random) -> list[int]:
+    return draws.sample([*ids, FIRST_PIECE], len(ids) + 1)
+
+
+def test_noise_is_drawn_for_each_side_pair_and_epoch(cache: TokenCache) -> None:
+    def targets(seed: int, epoch: int, budget: int = 2000) -> dict[int, list[int]]:
+        return {
+            index: target
+            for batch in Batches(cache, budget, seed, noise=(None, shuffle)).epoch(epoch)
+            for index, target in zip(batch.indices, rows(batch.target), strict=True)
+        }
+
+    plain = {int(index): cache.pair(number)[1].tolist() for number, index in enumerate(cache.indices)}
+    noised = targets(1, 0)
+    assert all(sorted(noised[index]) == sorted([*plain[index], FIRST_PIECE, END]) for index in plain)
+    assert noised == targets(1, 0, budget=500)  # whatever batch a pair is in
+    assert noised != targets(1, 1)
+    assert noised != targets(2, 0)
+
+
+def test_noise_can_be_on_one_side_only(cache: TokenCache) -> None:
+    plain, noised = (Batches(cache, 2000, seed=1, noise=noise).epoch(0) for noise in (None, (reverse, None)))
+    for one, other in zip(plain, noised, strict=True):
+        assert torch.equal(one.target.data, other.target.data)
+        assert [row[-2::-1] for row in rows(one.source)] == [row[:-1] for row in rows(other.source)]
+
+
+def test_the_decoder_reads_begin_and_the_target_without_its_last() -> None:
+    batch = Batch(Padded.of([[7, END], [END]]), Padded.of([[5, 6, END], [END]]), (0, 1))
+    read = batch.decoder_input()
+    assert read.data.tolist() == [[BEGIN, 5, 6], [BEGIN, PAD, PAD]]
+    assert torch.equal(read.mask, batch.target.mask)
+    assert batch.target.data.tolist() == [[5, 6, END], [END, PAD, PAD]]
+
+
+def test_a_batch_moves_to_a_device() -> None:
+    batch = Batch(Padded.of([[7, END]]), Padded.of([[5, END]]), (3,)).to("meta")
+    assert {tensor.device.type for tensor in (*batch.source, *batch.target)} == {"meta"}
+    assert batch.indices == (3,)

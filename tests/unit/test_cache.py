@@ -1,0 +1,215 @@
+"""The token cache: what is kept, what is dropped, and that no half cache is ever used."""
+
+import os
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from weft.core.errors import UserError
+from weft.data import building
+from weft.data.cache import TokenCache, build_or_open, build_or_open_whole
+from weft.data.corpus import Corpus
+from weft.data.hashes import came_before, hash_lines
+from weft.data.settings import Data
+from weft.text.learners import Byte, Whitespace
+from weft.text.tokenizer import Tokenizer
+
+TOKENIZER = Whitespace().learn([" ".join(map(str, range(100)))])
+
+GOOD = ("1 2 3", "4 5")
+PAIRS = [
+    GOOD,
+    ("", "1 2"),
+    ("1 2", "  "),
+    GOOD,
+    ("3 " * 30, "4 " * 31),
+    ("1 " * 29, "1 1 1"),
+    ("5", "6 " * 10),
+    ("4 5", "1 2 3"),
+]
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Data:
+    return Data(cache=str(tmp_path / "cache"), max_length=30)
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Corpus:
+    return corpus_of(tmp_path / "pairs.tsv", PAIRS)
+
+
+def corpus_of(path: Path, pairs: list[tuple[str, str]]) -> Corpus:
+    path.write_text("".join(f"{source}\t{target}\n" for source, target in pairs), encoding="utf-8")
+    return Corpus([path])
+
+
+def entries(settings: Data) -> list[str]:
+    return [path.name for path in Path(settings.cache).iterdir()]
+
+
+def lines(cache: TokenCache, tokenizer: Tokenizer = TOKENIZER) -> list[tuple[str, ...]]:
+    return [tuple(tokenizer.decode(side.tolist() for side in cache.pair(number))) for number in range(len(cache))]
+
+
+def test_filters_keep_the_right_pairs_and_count_the_others(corpus: Corpus, settings: Data) -> None:
+    cache = build_or_open(corpus, TOKENIZER, TOKENIZER, settings)
+    assert cache.indices.tolist() == [0, 6, 7]
+    assert lines(cache) == [GOOD, ("5", "6 6 6 6 6 6 6 6 6 6"), ("4 5", "1 2 3")]
+    assert cache.lengths.tolist() == [[3, 2], [1, 10], [2, 3]]
+    assert cache.tally.read == 8
+    assert cache.tally.kept == len(cache) == 3
+    assert cache.tally.dropped == {"empty": 2, "duplicate": 1, "too long": 1, "bad ratio": 1}
+    assert (cache.tally.source.tokens, cache.tally.target.tokens) == (6, 15)
+
+
+def test_filters_can_be_set(corpus: Corpus, settings: Data) -> None:
+    loose = replace(settings, max_length=31, max_ratio=10.0, drop_duplicates=False)
+    assert build_or_open(corpus, TOKENIZER, TOKENIZER, loose).indices.tolist() == [0, 3, 4, 5, 6, 7]
+
+
+def test_the_whole_corpus_drops_nothing(corpus: Corpus, settings: Data) -> None:
+    cache = build_or_open_whole(corpus, TOKENIZER, TOKENIZER, settings)
+    assert lines(cache) == [(source.strip(), target.strip()) for source, target in PAIRS]
+    assert sum(cache.tally.dropped.values()) == 0
+
+
+def test_a_line_of_spaces_is_empty_even_if_it_has_pieces(tmp_path: Path, settings: Data) -> None:
+    corpus = corpus_of(tmp_path / "a.tsv", [("a", "   "), ("  ", "b"), ("c", "d")])
+    assert build_or_open(corpus, Byte().learn([]), Byte().learn([]), settings).tally.dropped["empty"] == 2
+
+
+def test_empty_lines_alone_can_be_evaluated(tmp_path: Path, settings: Data) -> None:
+    cache = build_or_open_whole(corpus_of(tmp_path / "a.tsv", [("", ""), ("", "")]), TOKENIZER, TOKENIZER, settings)
+    assert lines(cache) == [("", ""), ("", "")]
+
+
+def test_many_chunks_are_as_one(corpus: Corpus, settings: Data, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = build_or_open(corpus, TOKENIZER, TOKENIZER, settings)
+    monkeypatch.setattr(building, "CHUNK", 3)
+    heard: list[int] = []
+    elsewhere = replace(settings, cache=settings.cache + "-2")
+    pieces = build_or_open(corpus, TOKENIZER, TOKENIZER, elsewhere, heard.append)
+    assert heard == [3, 6, 8]
+    assert lines(pieces) == lines(whole)
+    assert pieces.tally == whole.tally
+    assert pieces.indices.tolist() == whole.indices.tolist()
+
+
+def test_the_second_time_it_is_only_opened(corpus: Corpus, settings: Data) -> None:
+    heard: list[int] = []
+    first = build_or_open(corpus, TOKENIZER, TOKENIZER, settings, heard.append)
+    again = build_or_open(corpus, TOKENIZER, TOKENIZER, settings, heard.append)
+    assert heard == [8]
+    assert lines(first) == lines(again)
+
+
+def test_whatever_shapes_a_cache_gives_another(tmp_path: Path, corpus: Corpus, settings: Data) -> None:
+    other_tokenizer = Whitespace().learn(["1 2"])
+    build_or_open(corpus, TOKENIZER, TOKENIZER, settings)
+    build_or_open(corpus, TOKENIZER, other_tokenizer, settings)
+    build_or_open(corpus, other_tokenizer, TOKENIZER, settings)
+    build_or_open(corpus, TOKENIZER, TOKENIZER, replace(settings, max_length=29))
+    build_or_open(corpus, TOKENIZER, TOKENIZER, replace(settings, max_ratio=2.0))
+    build_or_open(corpus, TOKENIZER, TOKENIZER, replace(settings, drop_duplicates=False))
+    build_or_open_whole(corpus, TOKENIZER, TOKENIZER, settings)
+    build_or_open(corpus_of(tmp_path / "other.tsv", PAIRS[:-1]), TOKENIZER, TOKENIZER, settings)
+    assert len(entries(settings)) == 8
+
+
+def test_unknown_and_bytes_are_counted(tmp_path: Path, settings: Data) -> None:
+    corpus = corpus_of(tmp_path / "a.tsv", [("1 never seen", "ab"), ("2", "é")])
+    tally = build_or_open(corpus, TOKENIZER, Byte().learn([]), settings).tally
+    assert (tally.source.tokens, tally.source.unknown, tally.source.has_bytes) == (4, 2, False)
+    assert (tally.target.tokens, tally.target.unknown, tally.target.bytes, tally.target.has_bytes) == (4, 0, 4, True)
+
+
+def test_a_large_vocabulary_takes_wider_ids(tmp_path: Path, settings: Data) -> None:
+    large = Whitespace().learn([" ".join(map(str, range(70_000)))])
+    corpus = corpus_of(tmp_path / "a.tsv", [("1 69999", "2 3")])
+    cache = build_or_open(corpus, large, TOKENIZER, settings)
+    assert lines(cache, large)[0][0] == "1 69999"
+    assert [side.dtype.itemsize for side in cache.pair(0)] == [4, 2]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "message"),
+    [
+        ([("", "1"), ("1", "")], r"no pair is left of 2 \(2 empty\); look whether the right files"),
+        ([("1 " * 40, "1 " * 40)], r"no pair is left of 1 \(1 too long\); raise data.max_length"),
+        ([("1 " * 20, "1"), ("2 " * 20, "1"), ("", "")], r"\(1 empty, 2 bad ratio\); .* raise data.max_ratio"),
+    ],
+)
+def test_nothing_left_is_refused(tmp_path: Path, settings: Data, pairs: list[tuple[str, str]], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        build_or_open(corpus_of(tmp_path / "a.tsv", pairs), TOKENIZER, TOKENIZER, settings)
+    assert entries(settings) == []
+
+
+def test_a_stopped_build_leaves_nothing(corpus: Corpus, settings: Data) -> None:
+    def stop(done: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        build_or_open(corpus, TOKENIZER, TOKENIZER, settings, stop)
+    assert entries(settings) == []
+    assert len(build_or_open(corpus, TOKENIZER, TOKENIZER, settings)) == 3
+
+
+def test_the_slower_of_two_runs_uses_the_other_cache(corpus: Corpus, settings: Data) -> None:
+    def meanwhile(done: int) -> None:
+        build_or_open(corpus, TOKENIZER, TOKENIZER, settings)
+
+    cache = build_or_open(corpus, TOKENIZER, TOKENIZER, settings, meanwhile)
+    assert len(cache) == 3
+    assert len(entries(settings)) == 1
+
+
+def test_what_killed_builds_left_is_cleaned_when_old(corpus: Corpus, settings: Data) -> None:
+    old, young, foreign = (
+        Path(settings.cache) / name for name in ("tokens-1.a.building", "tokens-2.b.building", "mine")
+    )
+    long_ago = time.time() - 48 * 3600
+    for folder in (old, young, foreign):
+        folder.mkdir(parents=True)
+        (folder / "source.ids").touch()
+    for path in (old / "source.ids", old, young, foreign / "source.ids", foreign):
+        os.utime(path, (long_ago, long_ago))
+    build_or_open(corpus, TOKENIZER, TOKENIZER, settings)
+    assert not old.exists()
+    assert young.exists()
+    assert foreign.exists()
+
+
+@pytest.mark.parametrize("name", ["source.ids", "offsets.npy", "tally.json"])
+def test_a_damaged_cache_is_refused(corpus: Corpus, settings: Data, name: str) -> None:
+    build_or_open(corpus, TOKENIZER, TOKENIZER, settings)
+    (folder,) = Path(settings.cache).iterdir()
+    (folder / name).write_bytes((folder / name).read_bytes()[:6])
+    with pytest.raises(UserError, match=r"this cache is damaged .* delete the folder"):
+        build_or_open(corpus, TOKENIZER, TOKENIZER, settings)
+
+
+def test_a_cache_folder_that_cannot_be_written(corpus: Corpus, settings: Data) -> None:
+    Path(settings.cache).write_text("a file")
+    with pytest.raises(UserError, match=r"the cache cannot be written .* data\.cache"):
+        build_or_open(corpus, TOKENIZER, TOKENIZER, settings)
+
+
+@pytest.mark.parametrize("later", [PAIRS[:-1], [*PAIRS, GOOD]])
+def test_a_corpus_that_changes_meanwhile(
+    tmp_path: Path, settings: Data, later: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpus = corpus_of(tmp_path / "pairs.tsv", PAIRS)
+    readings = iter([PAIRS, later])
+    monkeypatch.setattr(corpus, "pairs", lambda: iter(next(readings)))
+    with pytest.raises(UserError, match="changed while it was read"):
+        build_or_open(corpus, TOKENIZER, TOKENIZER, settings)
+
+
+def test_hashes_do_not_depend_on_the_process() -> None:
+    assert hash_lines(["a", ""]).tolist() == [0x2F42665B399EF840, 0xB4B2797457A0A6E4]
+    assert came_before(np.array([5, 3, 5, 5, 3, 1], np.uint64)).tolist() == [False, False, True, True, True, False]

@@ -1,0 +1,166 @@
+"""Corpora: what is read from files, and what is said of files that are wrong."""
+
+import gzip
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from weft.core.errors import UserError
+from weft.data.corpus import Corpus
+from weft.data.lines import read_lines
+from weft.data.settings import Data
+
+PAIRS = [("ein Haus", "a house"), ("zwei\u2028Häuser", "two\x0bhouses\x85"), ("", "nothing")]
+
+
+def write(path: Path, content: str | bytes) -> Path:
+    raw = content.encode() if isinstance(content, str) else content
+    path.write_bytes(gzip.compress(raw) if path.suffix == ".gz" else raw)
+    return path
+
+
+def text(lines: list[str]) -> str:
+    return "".join(line + "\n" for line in lines)
+
+
+def jsonl(pairs: list[tuple[str, str]]) -> str:
+    return text([json.dumps({"source": source, "target": target}) for source, target in pairs])
+
+
+@pytest.mark.parametrize("packed", ["", ".gz"])
+def test_all_formats_give_the_same_pairs(tmp_path: Path, packed: str) -> None:
+    source = write(tmp_path / f"text.de{packed}", text([pair[0] for pair in PAIRS]))
+    target = write(tmp_path / f"text.en{packed}", text([pair[1] for pair in PAIRS]))
+    tsv = write(tmp_path / f"pairs.tsv{packed}", text(["\t".join([*pair, "a third column"]) for pair in PAIRS]))
+    lines = write(tmp_path / f"pairs.jsonl{packed}", jsonl(PAIRS))
+    for paths in ([source, target], [tsv], [lines]):
+        assert list(Corpus(paths).pairs()) == PAIRS
+        assert list(Corpus(paths).sources()) == [source for source, _ in PAIRS]
+
+
+@pytest.mark.parametrize(
+    ("content", "lines"),
+    [
+        (b"", []),
+        (b"\n", [""]),
+        (b"a\nb", ["a", "b"]),
+        (b"a\r\nb\r\r\n", ["a", "b\r"]),
+        (b"\xef\xbb\xbfa\n\xef\xbb\xbfb\n", ["a", "\ufeffb"]),
+        ("a\x0b\x0c\x1c\x85\u2028\u2029\rb\n".encode(), ["a\x0b\x0c\x1c\x85\u2028\u2029\rb"]),
+    ],
+)
+def test_lines_end_at_line_feeds_only(tmp_path: Path, content: bytes, lines: list[str]) -> None:
+    assert list(read_lines(write(tmp_path / "text", content))) == lines
+    assert list(read_lines(write(tmp_path / "text.gz", content))) == lines
+
+
+def test_other_fields_and_line_breaks_in_json(tmp_path: Path) -> None:
+    path = write(tmp_path / "pairs.jsonl", '{"de": "eins\\nzwei", "en": "one", "id": 3}\n')
+    assert list(Corpus([path], ("de", "en")).pairs()) == [("eins zwei", "one")]
+
+
+def complaint(*paths: Path, fields: tuple[str, str] = ("source", "target")) -> str:
+    with pytest.raises(UserError) as caught:
+        list(Corpus(paths, fields).pairs())
+    return str(caught.value)
+
+
+def test_a_missing_file_names_the_nearest(tmp_path: Path) -> None:
+    there = write(tmp_path / "train.de", "a\n")
+    assert complaint(there, tmp_path / "train.ed") == f"{tmp_path}/train.ed: there is no such file; is it {there}?"
+    assert complaint(there, tmp_path / "zzz") == f"{tmp_path}/zzz: there is no such file"
+    assert (
+        complaint(there, tmp_path / "no" / "x") == f"{tmp_path}/no/x: there is no such file, nor a folder {tmp_path}/no"
+    )
+
+
+def test_a_folder_is_no_file(tmp_path: Path) -> None:
+    assert complaint(tmp_path, tmp_path) == f"{tmp_path}: is a folder, not a file"
+
+
+def test_a_pipe_cannot_be_read_twice(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    assert "pipe: is not a plain file" in complaint(tmp_path / "pipe", tmp_path / "pipe")
+
+
+def test_not_utf_8_tells_line_and_byte(tmp_path: Path) -> None:
+    path = write(tmp_path / "text", b"good\nbad \xe9t\xe9\n")
+    assert "text, line 2: not UTF-8 (byte 0xE9 at position 5 of the line)" in complaint(path, path)
+
+
+@pytest.mark.parametrize(("first", "second"), [(5, 3), (3, 5), (0, 2)])
+def test_unequal_line_counts_tell_both(tmp_path: Path, first: int, second: int) -> None:
+    paths = write(tmp_path / "a", "x\n" * first), write(tmp_path / "b", "x\n" * second)
+    assert f"a has {first} lines and {tmp_path}/b has {second}:" in complaint(*paths)
+
+
+@pytest.mark.parametrize("name", ["a.tsv", "a.jsonl", "a.tsv.gz"])
+def test_an_empty_file_is_refused(tmp_path: Path, name: str) -> None:
+    assert f"{name}: empty" in complaint(write(tmp_path / name, ""))
+
+
+def test_two_empty_files_are_refused(tmp_path: Path) -> None:
+    path = write(tmp_path / "a", "")
+    assert "empty" in complaint(path, path)
+
+
+def test_a_row_without_a_tab_is_refused(tmp_path: Path) -> None:
+    assert "a.tsv, line 2: wanted source and target" in complaint(write(tmp_path / "a.tsv", "x\ty\nx y\n"))
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("{", "a.jsonl, line 2: not JSON"),
+        ("", "a.jsonl, line 2: not JSON"),
+        ("[" * 100_000, "a.jsonl, line 2: not JSON"),
+        ("[1]", "a.jsonl, line 2: wanted an object"),
+        (
+            '{"source": "x", "text": "y"}',
+            "a.jsonl, line 2: wanted text in the field 'target', found no such field; it has source, text",
+        ),
+        ('{"source": "x", "target": 3}', "wanted text in the field 'target', found a int"),
+        ('{"source": "\\ud800", "target": "x"}', "half of a surrogate pair in the field 'source'"),
+    ],
+)
+def test_wrong_json_is_refused(tmp_path: Path, line: str, message: str) -> None:
+    assert message in complaint(write(tmp_path / "a.jsonl", jsonl(PAIRS[:1]) + line + "\n"))
+
+
+@pytest.mark.parametrize("damage", ["cut", "not gzip", "wrong sum", "wrong block"])
+def test_broken_gzip_is_refused(tmp_path: Path, damage: str) -> None:
+    whole = gzip.compress(b"x\ty\n" * 1000)
+    damaged = {
+        "cut": whole[:-10],
+        "not gzip": b"x\ty\n",
+        "wrong sum": whole[:-8] + bytes(8),
+        "wrong block": whole[:10] + b"\xff" * 4 + whole[14:],
+    }
+    path = tmp_path / "a.tsv.gz"
+    path.write_bytes(damaged[damage])
+    assert "a.tsv.gz: broken gzip" in complaint(path)
+
+
+@pytest.mark.parametrize("names", [[], ["a"], ["a.txt"], ["a", "b", "c"], ["a.json"]])
+def test_a_wrong_number_of_files_is_refused(names: list[str]) -> None:
+    with pytest.raises(UserError, match="pairs are read from two text files, or from one"):
+        Corpus(names)
+
+
+def test_fingerprint_follows_the_content(tmp_path: Path) -> None:
+    one, two, other = (write(tmp_path / name, text) for name, text in [("a", "x\n"), ("b", "x\n"), ("c", "y\n")])
+    assert Corpus([one, other]).fingerprint() == Corpus([two, other]).fingerprint()
+    assert Corpus([one, other]).fingerprint() != Corpus([other, one]).fingerprint()
+    assert Corpus([one, one]).fingerprint() != Corpus([one, other]).fingerprint()
+
+
+def test_settings_put_the_folder_before_relative_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = Data(folder="/data", train=("a", "/else/b"))
+    assert settings.corpus(settings.train).paths == (Path("/data/a"), Path("/else/b"))
+    assert Data(cache=str(tmp_path)).cache_folder() == tmp_path
+    monkeypatch.setenv("WEFT_CACHE", str(tmp_path / "there"))
+    assert Data().cache_folder() == tmp_path / "there"
+    monkeypatch.delenv("WEFT_CACHE")
+    assert Data().cache_folder() == Path.home() / ".cache" / "weft"

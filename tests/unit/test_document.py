@@ -1,0 +1,193 @@
+"""YAML files and overrides: what is read, what is refused and where, and what is written."""
+
+import contextlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import settings as running
+from hypothesis import strategies as st
+
+from weft.config.document import as_text, parse, read_document, write_document
+from weft.config.overrides import apply_overrides
+from weft.core.errors import ConfigError, UserError
+
+patient = running(deadline=None)  # a busy machine is no failure
+
+
+def document(tmp_path: Path, content: bytes) -> Path:
+    path = tmp_path / "run.yaml"
+    path.write_bytes(content)
+    return path
+
+
+def test_a_file_is_read_as_plain_data(tmp_path: Path) -> None:
+    content = b"\xef\xbb\xbfseed: 1\ndata: {train: [a.en, a.de], rate: 0.5, on: null}\n".replace(b"on:", b"'on':")
+    assert read_document(document(tmp_path, content)) == {
+        "seed": 1,
+        "data": {"train": ["a.en", "a.de"], "rate": 0.5, "on": None},
+    }
+
+
+@pytest.mark.parametrize(
+    "text", ["1", "-0x1f", "010", "1:30", "1_000", ".5", "1.0e3", "1e3", "no", "~", "", "'1'", "a b", "="]
+)
+def test_scalars_are_those_of_safe_load(text: str) -> None:
+    assert repr(parse(text, "")) == repr(yaml.safe_load(text) if text != "=" else "=")
+
+
+def test_dates_stay_text() -> None:
+    assert parse("[2024-01-01, 2024-99-99]", "") == ["2024-01-01", "2024-99-99"]
+
+
+REFUSED = [
+    (b"", "{path}: the file is empty; it should hold settings, such as `seed: 1`"),
+    (b"# nothing\n", "{path}: the file is empty"),
+    (b"- a\n", "{path}: should be a mapping of settings, such as `seed: 1`, found a list"),
+    (
+        b"a: 1\nb:\n  c: 1\n  c: 2\n",
+        '{path}, line 4, column 3: "c" stands twice, first in line 3; remove one of the two',
+    ),
+    (b"a: [1, 2\nb: 1\n", "{path}, line 2, column 2: is not YAML: expected ',' or ']', but got ':'; look at"),
+    (
+        b"a:\n\tb: 1\n",
+        "{path}, line 2, column 1: is not YAML: found character '\\t' that cannot start any token; look at",
+    ),
+    (b"a: 1\nb: \xff\n", "{path}, line 2: is not UTF-8; save the file in that encoding"),
+    (b"a: 1\nb: \x00\n", "{path}, line 2: the character 0x0000 may not stand in YAML"),
+    (b"a: &x [1]\nb: *x\n", "{path}, line 1, column 4: anchors (&name) are not read"),
+    (b"b: *x\n", "{path}, line 1, column 4: aliases (*name) are not read; write the value out"),
+    (b"a: !!python/object/apply:os.system [ls]\n", "{path}, line 1, column 4: tags (!name) are not read"),
+    (b"a: !!int abc\n", "{path}, line 1, column 4: tags (!name) are not read"),
+    (b"no: 1\n", "{path}, line 1, column 1: the name of a setting should be text, found false; put it in quotes"),
+    (b"? [a]\n: 1\n", "{path}, line 1, column 3: the name of a setting should be text, found a list"),
+    (b"a: " + b"1" * 5000 + b"\n", '{path}, line 1, column 4: "11111'),
+    (b'a: "\\UFFFFFFFF"\n', "{path}: is not YAML: an escape or a version in it is too large a number"),
+    (b"a: " + b"[" * 100_000, "{path}, line 1, column 53: is nested more than 50 deep"),
+    (b"a: 1\n---\nb: 1\n", "{path}, line 2, column 1: is not YAML: but found another document"),
+    (b"#" * 1_000_001, "{path}: is too large for a configuration (more than 1,000,000 bytes); is it the right file?"),
+]
+
+
+@pytest.mark.parametrize(("content", "text"), REFUSED, ids=[text[:60] for _, text in REFUSED])
+def test_what_is_refused_names_its_place(tmp_path: Path, content: bytes, text: str) -> None:
+    path = document(tmp_path, content)
+    with pytest.raises(UserError) as caught:
+        read_document(path)
+    assert str(caught.value).startswith(text.replace("{path}", str(path)))
+
+
+def test_files_that_cannot_be_read_or_written(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="there is no such file"):
+        read_document(tmp_path / "none.yaml")
+    with pytest.raises(UserError, match="cannot be read: Is a directory"):
+        read_document(tmp_path)
+    with pytest.raises(UserError, match="cannot be written: No such file"):
+        write_document(tmp_path / "none" / "run.yaml", {})
+
+
+def test_what_is_written_is_readable(tmp_path: Path) -> None:
+    shared = ["a", "b"]
+    data: dict[str, Any] = {
+        "b": {"x": 1e-05, "list": shared},
+        "a": shared,
+        "no": "no",
+        "e": "1e-3",
+        "deep": [{"k": None}],
+    }
+    write_document(tmp_path / "run.yaml", data)
+    assert (tmp_path / "run.yaml").read_text("utf-8") == (
+        "b:\n  x: 1.0e-05\n  list: [a, b]\na: [a, b]\n'no': 'no'\ne: 1e-3\ndeep:\n- k: null\n"
+    )
+    assert read_document(tmp_path / "run.yaml") == data
+
+
+@pytest.mark.parametrize("letter", ["\x85", "\u2028", "\u2029", "\r", "\n", "\0", "\ufeff", "\U0001f600"])
+def test_unusual_letters_are_kept(letter: str) -> None:
+    data: dict[str, Any] = {letter: [letter, f"a{letter}b", {f"{letter} b": letter}]}
+    assert parse(as_text(data), "") == data
+
+
+texts = st.text(st.characters(exclude_categories=["Cs"]))
+plain = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**63), 2**63) | st.floats(allow_nan=False) | texts,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4),
+    max_leaves=10,
+)
+
+
+@patient
+@given(plain)
+def test_what_is_written_reads_as_the_same(data: Any) -> None:
+    assert parse(as_text(data), "") == data
+
+
+@patient
+@given(st.text(st.sampled_from("ab:-[]{},&*!#|>'\"%@`?= \n\t\\U1~.\x00\u2028<")) | st.text())
+def test_junk_is_a_user_error_or_plain_data(text: str) -> None:
+    with contextlib.suppress(UserError):
+        parse(text, "junk")
+
+
+NODE: dict[str, Any] = {"model": {"encoder": "recurrent", "sizes": [1, 2]}, "seed": 1, "empty": None}
+
+
+@pytest.mark.parametrize(
+    ("override", "wanted"),
+    [
+        ("seed=2", {**NODE, "seed": 2}),
+        (" seed = two words", {**NODE, "seed": "two words"}),
+        ("seed=", {**NODE, "seed": None}),
+        ("seed=a=b", {**NODE, "seed": "a=b"}),
+        ("data.train=[a.en, a.de]", {**NODE, "data": {"train": ["a.en", "a.de"]}}),
+        ("empty.a=1", {**NODE, "empty": {"a": 1}}),
+        ("model.sizes.1=7", {**NODE, "model": {"encoder": "recurrent", "sizes": [1, 7]}}),
+        ("model.encoder.layers=2", {**NODE, "model": {"encoder": {"type": "recurrent", "layers": 2}, "sizes": [1, 2]}}),
+        ("model.encoder.type=other", {**NODE, "model": {"encoder": {"type": "other"}, "sizes": [1, 2]}}),
+        ("model={encoder: x}", {**NODE, "model": {"encoder": "x"}}),
+    ],
+)
+def test_an_override_gives_a_new_tree(override: str, wanted: Any) -> None:
+    before = as_text(NODE)
+    assert apply_overrides(NODE, [override]) == wanted
+    assert as_text(NODE) == before
+
+
+def test_overrides_are_made_in_turn() -> None:
+    assert apply_overrides({}, ["a.b=1", "a.c=2", "a.b=3"]) == {"a": {"b": 3, "c": 2}}
+
+
+def test_all_impossible_overrides_are_told_at_once() -> None:
+    overrides = [
+        "seed",
+        "=1",
+        "a..b=1",
+        "seed.x=1",
+        "model.sizes.2=1",
+        "model.sizes.x=1",
+        "seed=[1",
+        ".".join("a" * 51) + "=1",
+    ]
+    with pytest.raises(ConfigError) as caught:
+        apply_overrides(NODE, overrides)
+    assert [str(problem) for problem in caught.value.problems[:6]] == [
+        "seed: an override should look like model.encoder.layers=6",
+        "an override should look like model.encoder.layers=6",
+        "a..b: an override should look like model.encoder.layers=6",
+        "seed.x: there is nothing to set below 1",
+        'model.sizes.2: "2" is no item of this list of 2; items are counted from 0',
+        'model.sizes.x: "x" is no item of this list of 2; items are counted from 0',
+    ]
+    assert str(caught.value.problems[6]).startswith(
+        "seed: the value, line 1, column 3: is not YAML: expected ',' or ']'"
+    )
+    assert caught.value.problems[7].text == "is nested more than 50 deep"
+
+
+@patient
+@given(st.lists(st.text() | st.from_regex(r"[a-c.0-9]{1,6}=[\[\]{}a0: ,]{0,5}", fullmatch=True), max_size=5))
+def test_junk_overrides_are_a_configuration_error_or_a_tree(overrides: list[str]) -> None:
+    with contextlib.suppress(ConfigError):
+        assert isinstance(apply_overrides(NODE, overrides), dict)

@@ -1,0 +1,249 @@
+"""Files and folders that are never half-written: errors, full disks and kills at every moment."""
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import BinaryIO
+
+import pytest
+
+from weft.core.errors import UserError
+from weft.store.files import atomic_folder, recover_folder, remove_leftovers, write_atomically
+
+
+def content(folder: Path) -> dict[str, str]:
+    """Every file below the folder, hidden ones too."""
+    return {path.relative_to(folder).as_posix(): path.read_text() for path in folder.rglob("*") if path.is_file()}
+
+
+def fill(folder: Path, text: str) -> None:
+    (folder / "sub").mkdir(parents=True)
+    (folder / "a").write_text(text)
+    (folder / "sub" / "b").write_text(text)
+
+
+def fail_in_the_block(path: Path, error: BaseException) -> None:
+    with atomic_folder(path) as new:
+        (new / "only").write_text("half")
+        raise error
+
+
+def test_bytes_and_writers(tmp_path: Path) -> None:
+    write_atomically(tmp_path / "a", b"one")
+    assert content(tmp_path) == {"a": "one"}
+    write_atomically(tmp_path / "a", lambda file: file.write(b"two"))
+    assert content(tmp_path) == {"a": "two"}
+
+
+def test_the_file_has_the_usual_permissions(tmp_path: Path) -> None:
+    (tmp_path / "usual").write_bytes(b"")
+    write_atomically(tmp_path / "ours", b"")
+    assert (tmp_path / "ours").stat().st_mode == (tmp_path / "usual").stat().st_mode
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    write_atomically(tmp_path / "link", b"new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "file").read_bytes() == b"new"
+
+
+@pytest.mark.parametrize("error", [ValueError("bug"), KeyboardInterrupt(), OSError(errno.EIO, "broken")])
+def test_a_failing_writer_leaves_the_old_file(tmp_path: Path, error: BaseException) -> None:
+    def fail(file: BinaryIO) -> None:
+        file.write(b"half")
+        raise error
+
+    write_atomically(tmp_path / "a", b"old")
+    with pytest.raises(type(error)):
+        write_atomically(tmp_path / "a", fail)
+    assert content(tmp_path) == {"a": "old"}
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (errno.ENOSPC, "the disk is full; free some space"),
+        (errno.EDQUOT, "the quota of this disk is used up"),
+        (errno.EACCES, "there is no permission to write there"),
+        (errno.EROFS, "the disk can only be read"),
+    ],
+)
+def test_what_the_system_refuses_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, text: str
+) -> None:
+    def refuse(descriptor: int) -> None:
+        raise OSError(number, os.strerror(number))
+
+    write_atomically(tmp_path / "a", b"old")
+    fill(tmp_path / "best", "old")
+    before = content(tmp_path)
+    monkeypatch.setattr(os, "fsync", refuse)
+    with pytest.raises(UserError, match=f"^{tmp_path / 'a'}: {text}"):
+        write_atomically(tmp_path / "a", b"new")
+    with pytest.raises(UserError, match=f"^{tmp_path / 'best'}: {text}"), atomic_folder(tmp_path / "best") as new:
+        fill(new / "x", "new")
+    assert content(tmp_path) == before
+
+
+def test_a_full_disk_in_the_block_is_told(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="best: the disk is full"):
+        fail_in_the_block(tmp_path / "best", OSError(errno.ENOSPC, "No space left on device"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_places_that_cannot_be(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match="is a folder, and a file should be written there"):
+        write_atomically(tmp_path / "folder", b"")
+    with pytest.raises(UserError, match="is a file, and a folder should be written there"):
+        atomic_folder(tmp_path / "file").__enter__()
+    with pytest.raises(UserError, match=f"there is no folder {tmp_path / 'none'}; make it first"):
+        write_atomically(tmp_path / "none" / "a", b"")
+    with pytest.raises(UserError, match="there is no folder"):
+        atomic_folder(tmp_path / "none" / "a").__enter__()
+
+
+def test_a_folder_comes_whole(tmp_path: Path) -> None:
+    with atomic_folder(tmp_path / "best") as new:
+        fill(new / "x", "one")
+        assert not (tmp_path / "best").exists()
+    assert content(tmp_path) == {"best/x/a": "one", "best/x/sub/b": "one"}
+
+
+def test_a_folder_is_replaced_whole(tmp_path: Path) -> None:
+    fill(tmp_path / "best", "old")
+    with atomic_folder(tmp_path / "best") as new:
+        (new / "only").write_text("new")
+        assert content(tmp_path / "best") == {"a": "old", "sub/b": "old"}
+    assert content(tmp_path) == {"best/only": "new"}
+    assert [path.name for path in tmp_path.iterdir()] == ["best"]
+
+
+def test_an_error_in_the_block_leaves_the_old_folder(tmp_path: Path) -> None:
+    fill(tmp_path / "best", "old")
+    with pytest.raises(KeyboardInterrupt):
+        fail_in_the_block(tmp_path / "best", KeyboardInterrupt())
+    assert content(tmp_path) == {"best/a": "old", "best/sub/b": "old"}
+
+
+def test_when_the_new_folder_cannot_take_its_place_the_old_one_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(tmp_path / "best", "old")
+    rename = Path.rename
+
+    def refuse(path: Path, target: Path) -> Path:
+        if path.name.endswith(".weft-partial"):
+            raise OSError(errno.EIO, "broken")
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", refuse)
+    with pytest.raises(OSError, match="broken"), atomic_folder(tmp_path / "best") as new:
+        (new / "only").write_text("new")
+    assert content(tmp_path) == {"best/a": "old", "best/sub/b": "old"}
+
+
+KILLED = """
+import os, shutil, signal, sys
+from pathlib import Path
+from weft.store import files
+
+def counted(function):
+    def call(*arguments, **options):
+        global left
+        if left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        left -= 1
+        return function(*arguments, **options)
+    return call
+
+left = int(sys.argv[2])
+Path.rename, Path.mkdir, os.fsync = counted(Path.rename), counted(Path.mkdir), counted(os.fsync)
+os.unlink, os.rmdir = counted(os.unlink), counted(os.rmdir)
+with files.atomic_folder(Path(sys.argv[1])) as new:
+    (new / "sub").mkdir()
+    for name in ("a", "sub/b"):
+        (new / name).write_text("new")
+"""
+
+
+def run_killed(path: Path, calls: int) -> int:
+    """Replace the folder in another process that is killed before its n-th call that changes the disk."""
+    return subprocess.run([sys.executable, "-c", KILLED, str(path), str(calls)], check=False).returncode
+
+
+def test_killed_at_any_moment_the_old_or_the_new_folder_is_whole(tmp_path: Path) -> None:
+    seen = []
+    for calls in range(99):
+        home = tmp_path / str(calls)
+        fill(home / "best", "old")
+        ended = run_killed(home / "best", calls)
+        assert content(home / ".best.weft-old") in ({}, {"a": "old", "sub/b": "old"})
+        recover_folder(home / "best")
+        found = content(home / "best")
+        assert found in ({"a": "old", "sub/b": "old"}, {"a": "new", "sub/b": "new"})
+        seen.append(found["a"])
+        remove_leftovers(home)
+        assert [path.name for path in home.iterdir()] == ["best"]
+        if ended == 0:
+            break
+        assert ended == -signal.SIGKILL
+    assert len(seen) > 10
+    assert seen == sorted(seen, reverse=True)  # old until the renames, new after them
+    assert {"old", "new"} == set(seen)
+
+
+def test_a_killed_swap_is_recovered_by_the_next_write(tmp_path: Path) -> None:
+    fill(tmp_path / ".best.weft-old", "old")
+    with pytest.raises(ValueError):
+        fail_in_the_block(tmp_path / "best", ValueError())
+    assert content(tmp_path) == {"best/a": "old", "best/sub/b": "old"}
+
+
+def test_once_the_new_folder_is_in_place_the_old_one_goes(tmp_path: Path) -> None:
+    fill(tmp_path / ".best.weft-old", "old")
+    fill(tmp_path / "best", "new")
+    recover_folder(tmp_path / "best")
+    assert content(tmp_path) == {"best/a": "new", "best/sub/b": "new"}
+
+
+def test_leftovers_go_and_nothing_else(tmp_path: Path) -> None:
+    fill(tmp_path / ".best.0123abcd.weft-partial", "half")
+    (tmp_path / ".log.89abcdef.weft-partial").write_text("half")
+    fill(tmp_path / ".last.weft-old", "old")
+    for name in (".hidden", "a.weft-partial", ".x.weft-partial"):
+        (tmp_path / name).write_text("mine")
+    remove_leftovers(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".hidden", ".x.weft-partial", "a.weft-partial", "last"]
+
+
+def test_a_write_in_progress_is_not_touched(tmp_path: Path) -> None:
+    def write(file: BinaryIO) -> None:
+        remove_leftovers(tmp_path)
+        file.write(b"whole")
+
+    with atomic_folder(tmp_path / "best") as new:
+        write_atomically(tmp_path / "a", write)
+        (new / "b").write_text("whole")
+        remove_leftovers(tmp_path)
+    assert content(tmp_path) == {"a": "whole", "best/b": "whole"}
+
+
+def test_a_swap_in_progress_is_not_undone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(tmp_path / "best", "old")
+    rename = Path.rename
+
+    def meddle(path: Path, target: Path) -> Path:
+        moved = rename(path, target)
+        recover_folder(tmp_path / "best")  # as another process might, at each moment of the swap
+        return moved
+
+    monkeypatch.setattr(Path, "rename", meddle)
+    with atomic_folder(tmp_path / "best") as new:
+        (new / "only").write_text("new")
+    assert content(tmp_path) == {"best/only": "new"}

@@ -1,0 +1,173 @@
+"""The manifest finds every way in which a folder can differ from what was written."""
+
+import importlib.metadata
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from weft.core.errors import UserError
+from weft.store.manifest import FORMAT, MANIFEST, check_manifest, write_manifest
+
+FILES = {"weights.bin": bytes(range(64)), "config.json": b"{}", "sub/text.ü": b"x", "empty": b""}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "model"
+    for name, content in FILES.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+    write_manifest(folder, {"kind": "model"})
+    return folder
+
+
+def message(folder: Path) -> str:
+    with pytest.raises(UserError) as caught:
+        check_manifest(folder)
+    return str(caught.value)
+
+
+def edit(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    document = json.loads((folder / MANIFEST).read_text("utf-8"))
+    change(document)
+    (folder / MANIFEST).write_text(json.dumps(document), "utf-8")
+
+
+def test_a_whole_folder(folder: Path) -> None:
+    manifest = check_manifest(folder)
+    assert manifest.format == FORMAT
+    assert manifest.weft == importlib.metadata.version("weft")
+    assert manifest.extra == {"kind": "model"}
+    assert set(manifest.files) == set(FILES)
+    assert manifest.files["config.json"].size == 2
+    assert manifest.files["config.json"].sha256 == "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"
+
+
+def test_written_again_it_does_not_name_itself(folder: Path) -> None:
+    write_manifest(folder, {})
+    assert set(check_manifest(folder).files) == set(FILES)
+
+
+@pytest.mark.parametrize("name", [name for name, content in FILES.items() if content])
+def test_each_flipped_byte_is_found(folder: Path, name: str) -> None:
+    for position in range(len(FILES[name])):
+        content = bytearray(FILES[name])
+        content[position] ^= 1
+        (folder / name).write_bytes(content)
+        assert message(folder).startswith(f"{folder / name}: is damaged: its content has changed")
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_cut_or_longer_file_is_found(folder: Path, name: str) -> None:
+    size = len(FILES[name])
+    for content in {FILES[name][: size // 2], FILES[name] + b"\n"} - {FILES[name]}:
+        (folder / name).write_bytes(content)
+        assert message(folder).startswith(f"{folder / name}: is damaged: it has {len(content)} bytes instead of {size}")
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_missing_file_is_found(folder: Path, name: str) -> None:
+    (folder / name).unlink()
+    assert message(folder).startswith(f"{folder / name}: is missing")
+
+
+def test_an_extra_file_is_found(folder: Path) -> None:
+    (folder / "sub" / MANIFEST).write_text("")
+    assert message(folder).startswith(f"{folder / 'sub' / MANIFEST}: does not belong there")
+
+
+def test_no_manifest_and_no_folder(folder: Path) -> None:
+    (folder / MANIFEST).unlink()
+    assert message(folder).startswith(f"{folder / MANIFEST}: is missing")
+    assert message(folder / "none").startswith(f"{folder / 'none' / MANIFEST}: is missing")
+
+
+@pytest.mark.parametrize("name", ["/etc/passwd", "../secret", "sub/../config.json", "./config.json", "sub//x", ""])
+def test_paths_that_leave_the_folder_are_refused(folder: Path, name: str) -> None:
+    (folder.parent / "secret").write_bytes(b"{}")
+    edit(folder, lambda document: document["files"].update({name: document["files"]["config.json"]}))
+    assert message(folder).startswith(f"{folder / MANIFEST}: names {name!r}, which is no path inside the folder")
+
+
+def test_a_link_that_leaves_the_folder_is_refused(folder: Path) -> None:
+    (folder.parent / "secret").write_bytes(b"{}")
+    (folder / "config.json").unlink()
+    (folder / "config.json").symlink_to(folder.parent / "secret")
+    assert message(folder).startswith(f"{folder / 'config.json'}: is a link that leaves the folder")
+    with pytest.raises(UserError, match="is a link that leaves the folder"):
+        write_manifest(folder, {})
+
+
+def test_a_linked_folder_is_refused(folder: Path) -> None:
+    (folder.parent / "elsewhere").mkdir()
+    (folder / "linked").symlink_to(folder.parent / "elsewhere")
+    assert message(folder).startswith(f"{folder / 'linked'}: is a link that leaves the folder")
+
+
+def test_a_manifest_that_is_a_link_is_refused(folder: Path) -> None:
+    (folder / MANIFEST).rename(folder.parent / MANIFEST)
+    (folder / MANIFEST).symlink_to(folder.parent / MANIFEST)
+    assert message(folder).startswith(f"{folder / MANIFEST}: is a link that leaves the folder")
+
+
+def test_what_is_no_plain_file_is_refused(folder: Path) -> None:
+    (folder / "config.json").unlink()
+    os.mkfifo(folder / "config.json")
+    assert message(folder) == f"{folder / 'config.json'}: is not a plain file; remove it"
+    (folder / "config.json").unlink()
+    (folder / "config.json").symlink_to("config.json")
+    assert message(folder) == f"{folder / 'config.json'}: is not a plain file; remove it"
+
+
+def test_a_newer_format_is_told_whatever_else_it_holds(folder: Path) -> None:
+    (folder / MANIFEST).write_text('{"format": 2, "parts": []}')
+    text = f"{folder / MANIFEST}: was made by a newer Weft (format 2, this one reads 1); upgrade Weft"
+    assert message(folder) == text
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"{", b"\xff", b"[" * 100_000, b'{"format": 1, "weft": "\\ud800"}', b"NaN", b'{"a": ' + b"1" * 9000 + b"}"],
+)
+def test_what_is_no_json(folder: Path, content: bytes) -> None:
+    (folder / MANIFEST).write_bytes(content)
+    assert message(folder).startswith(f"{folder / MANIFEST}: is damaged")
+
+
+@pytest.mark.parametrize(
+    ("change", "place"),
+    [
+        (lambda document: document.pop("format"), "format"),
+        (lambda document: document.update(format="1"), "format"),
+        (lambda document: document.update(format=True), "format"),
+        (lambda document: document.update(format=0), "format"),
+        (lambda document: document.update(weft=None), "weft"),
+        (lambda document: document.update(extra=[]), "extra"),
+        (lambda document: document.update(files=[]), "files"),
+        (lambda document: document.update(more=1), "more"),
+        (lambda document: document["files"].update(empty=3), "files.empty"),
+        (lambda document: document["files"]["empty"].update(size=-1), "files.empty.size"),
+        (lambda document: document["files"]["empty"].update(size="0"), "files.empty.size"),
+        (lambda document: document["files"]["empty"].update(sha256="E3"), "files.empty.sha256"),
+    ],
+)
+def test_wrong_types_name_their_place(folder: Path, change: Callable[[dict[str, Any]], object], place: str) -> None:
+    edit(folder, change)
+    assert message(folder).startswith(f"{folder / MANIFEST}: is damaged at {place} (")
+
+
+def test_what_is_no_mapping(folder: Path) -> None:
+    (folder / MANIFEST).write_text("[]")
+    assert message(folder).startswith(f"{folder / MANIFEST}: is damaged at its top (")
+
+
+def test_a_file_that_cannot_be_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: Path) -> bytes:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    assert message(folder) == f"{folder / MANIFEST}: cannot be read: Permission denied"

@@ -1,0 +1,372 @@
+"""Searches against a toy model whose every prefix has its own distribution, and against brute force."""
+
+from collections.abc import Sequence
+from functools import partial
+from itertools import chain, product
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from weft.core.errors import UserError
+from weft.core.marks import BEGIN, END, FIRST_PIECE, PAD
+from weft.core.padded import Padded
+from weft.core.state import Hypothesis, Scores, State
+from weft.core.types import Make
+from weft.search.beam import Beam
+from weft.search.exhaustive import Exhaustive
+from weft.search.forced import forced_scores
+from weft.search.greedy import Greedy
+from weft.search.penalties import GNMT, Average, NoPenalty, Penalty
+from weft.search.role import Search
+from weft.search.top import top
+
+ROWS, SOURCE = 997, 3
+PENALTIES = [NoPenalty, Average, GNMT, partial(Average, alpha=0.5)]
+LIMIT = torch.tensor([3, 0, 4, 1, 2, 4])
+
+
+class Toy:
+    """Next-token scores that depend on the whole prefix and on the sentence; it checks that the rows stay aligned."""
+
+    def __init__(self, seed: int, vocabulary: int = 6, end: float = 0.0):
+        generator = torch.Generator().manual_seed(seed)
+        logits = torch.randn(ROWS, vocabulary, generator=generator, dtype=torch.float64)
+        logits[:, END] += end
+        self.log_probs = logits.log_softmax(1)
+        self.looks = torch.rand(ROWS, SOURCE, generator=generator, dtype=torch.float64)
+        self.sentences_seen: list[int] = []
+        self.rows_seen: list[int] = []
+
+    def start(self, sentences: int) -> State:
+        numbers = torch.arange(sentences)
+        return State(memory=(numbers * 7919 + 13, numbers), carry=(torch.zeros(sentences, dtype=torch.long), numbers))
+
+    def __call__(self, tokens: Tensor, state: State) -> tuple[Scores, State]:
+        (seeds, numbers), (prefixes, owners) = state.memory, state.carry
+        assert isinstance(seeds, Tensor)
+        assert isinstance(numbers, Tensor)
+        assert isinstance(prefixes, Tensor)
+        assert isinstance(owners, Tensor)
+        self.sentences_seen.append(len(seeds))
+        self.rows_seen.append(len(tokens))
+        width = len(tokens) // max(len(seeds), 1)
+        assert torch.equal(owners, numbers.repeat_interleave(width))
+        prefixes = (prefixes * 1_000_003 + tokens + 1) % 2**31
+        rows = (prefixes + seeds.repeat_interleave(width)) % ROWS
+        return Scores(self.log_probs[rows], self.looks[rows]), State(state.memory, (prefixes, owners))
+
+
+def fixed(*rows: Sequence[float]) -> tuple["Toy", State]:
+    """A toy of one sentence with the same scores after every prefix of the same length (the last row from then on)."""
+    table = torch.tensor(rows, dtype=torch.float64)
+
+    class Fixed(Toy):
+        def __call__(self, tokens: Tensor, state: State) -> tuple[Scores, State]:
+            self.rows_seen.append(len(tokens))
+            (lengths,) = state.carry
+            assert isinstance(lengths, Tensor)
+            return Scores(table[lengths.clamp(max=len(table) - 1)], None), State(state.memory, (lengths + 1,))
+
+    return Fixed(0), State(memory=torch.zeros(1, 2), carry=(torch.zeros(1, dtype=torch.long),))
+
+
+def brute_force(toy: Toy, sentences: int, limit: Tensor, penalty: Penalty) -> list[list[Hypothesis]]:
+    """Every output there is, best first."""
+    pieces = range(FIRST_PIECE, toy.log_probs.shape[1])
+    results = []
+    for sentence in range(sentences):
+        outputs = [
+            [*tokens, END] for length in range(int(limit[sentence]) + 1) for tokens in product(pieces, repeat=length)
+        ]
+        row = torch.tensor([sentence])
+        state = toy.start(sentences).select(row, row.repeat(len(outputs)))
+        everything = forced_scores(toy, state, Padded.of(outputs))
+        results.append(sorted(everything, key=lambda found: -normalised(found, penalty)))
+    return results
+
+
+def normalised(hypothesis: Hypothesis, penalty: Penalty) -> float:
+    length = torch.tensor(len(hypothesis.token_scores), dtype=torch.float64)
+    return hypothesis.score / float(penalty(length))
+
+
+def assert_same(found: list[list[Hypothesis]], wanted: list[list[Hypothesis]]) -> None:
+    assert [[one.tokens for one in row] for row in found] == [[one.tokens for one in row] for row in wanted]
+    for one, other in zip(chain(*found), chain(*wanted), strict=True):
+        assert one.score == pytest.approx(other.score, abs=1e-12)
+        assert one.token_scores == pytest.approx(other.token_scores, abs=1e-12)
+        assert one.attention == other.attention
+
+
+SEARCHES: list[Search] = [
+    Greedy(),
+    Beam(size=1),
+    Beam(size=3, best=2),
+    Beam(size=4, best=4, stop="limit"),
+    Beam(size=2, length_penalty=NoPenalty, stop="limit"),
+    Exhaustive(best=3),
+]
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("penalty", PENALTIES)
+def test_beam_of_one_is_greedy(seed: int, penalty: Make[Penalty]) -> None:
+    toy = Toy(seed)
+    beam = Beam(size=1, length_penalty=penalty)(toy, toy.start(6), LIMIT)
+    greedy = Greedy()(toy, toy.start(6), LIMIT)
+    assert beam == greedy
+    assert all(len(row) == 1 for row in greedy)
+
+
+def test_greedy_takes_the_most_probable_token_each_time() -> None:
+    toy = Toy(3, end=-1.0)
+    for sentence, (found,) in enumerate(Greedy()(toy, toy.start(6), LIMIT)):
+        row = torch.tensor([sentence])
+        state = toy.start(6).select(row, row)
+        last = torch.tensor([BEGIN])
+        for token in [*found.tokens, END]:
+            scores, state = toy(last, state)
+            best = int(scores.log_probs[0, END:].argmax()) + END
+            assert token == best or (token == END and len(found.tokens) == LIMIT[sentence])
+            last = torch.tensor([token])
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("penalty", PENALTIES)
+def test_wide_beam_and_exhaustive_are_brute_force(seed: int, penalty: Make[Penalty]) -> None:
+    toy = Toy(seed, end=-0.5)
+    wanted = [row[:3] for row in brute_force(toy, 6, LIMIT, penalty())]
+    beam = Beam(size=100, best=3, length_penalty=penalty, stop="limit")(toy, toy.start(6), LIMIT)
+    exhaustive = Exhaustive(best=3, length_penalty=penalty)(toy, toy.start(6), LIMIT)
+    assert_same(beam, wanted)
+    assert_same(exhaustive, wanted)
+
+
+def test_normalisation_changes_the_winner() -> None:
+    toy = Toy(0, end=-0.5)
+    plain = Exhaustive(length_penalty=NoPenalty)(toy, toy.start(6), LIMIT)
+    assert plain != Exhaustive(length_penalty=Average)(toy, toy.start(6), LIMIT)
+
+
+def test_exhaustive_tries_the_most_probable_first() -> None:
+    toy, state = fixed([0, 0, -9, -5, -0.1], [0, 0, -0.1, -9, -9])
+    (found,) = Exhaustive(length_penalty=NoPenalty)(toy, state, torch.tensor([9]))
+    assert found[0].tokens == (4,)
+    assert len(toy.rows_seen) == 2
+
+
+def test_exhaustive_prunes() -> None:
+    toy = Toy(1, end=2.0)
+    limit = torch.tensor([5])
+    Exhaustive(length_penalty=NoPenalty)(toy, toy.start(1), limit)
+    prefixes = sum(3**length for length in range(6))
+    assert len(toy.rows_seen) < prefixes / 4
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_returned_score_is_forced_score(search: Search) -> None:
+    toy = Toy(7, end=-1.0)
+    for sentence, hypotheses in enumerate(search(toy, toy.start(6), LIMIT)):
+        assert hypotheses
+        row = torch.tensor([sentence])
+        state = toy.start(6).select(row, row.repeat(len(hypotheses)))
+        forced = forced_scores(toy, state, Padded.of([[*one.tokens, END] for one in hypotheses]))
+        assert_same([hypotheses], [forced])
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("end", [-1.0, 1.0])
+def test_batch_is_one_at_a_time(search: Search, end: float) -> None:
+    toy = Toy(11, end=end)
+    together = search(toy, toy.start(6), LIMIT)
+    alone = []
+    for sentence in range(6):
+        row = torch.tensor([sentence])
+        alone += search(toy, toy.start(6).select(row, row), LIMIT[row])
+    assert together == alone
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_results_keep_the_order_of_the_batch(search: Search) -> None:
+    toy = Toy(12)
+    order = torch.tensor([4, 2, 0, 5, 1, 3])
+    forwards = search(toy, toy.start(6), LIMIT)
+    shuffled = search(toy, toy.start(6).select(order, order), LIMIT[order])
+    assert shuffled == [forwards[sentence] for sentence in order.tolist()]
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_limits_hold_and_no_output_comes_twice(search: Search) -> None:
+    toy = Toy(5, end=-3.0)
+    found = search(toy, toy.start(6), LIMIT)
+    for hypotheses, limit in zip(found, LIMIT.tolist(), strict=True):
+        assert all(len(one.tokens) <= limit for one in hypotheses)
+        assert all(min(one.tokens, default=FIRST_PIECE) >= FIRST_PIECE for one in hypotheses)
+        assert len({one.tokens for one in hypotheses}) == len(hypotheses)
+
+
+@pytest.mark.parametrize("penalty", PENALTIES)
+def test_best_come_first(penalty: Make[Penalty]) -> None:
+    toy = Toy(9)
+    for hypotheses in Beam(size=4, best=4, length_penalty=penalty)(toy, toy.start(6), LIMIT):
+        scores = [normalised(one, penalty()) for one in hypotheses]
+        assert scores == sorted(scores, reverse=True)
+
+
+@pytest.mark.parametrize("width", [1, 4])
+def test_memory_is_not_repeated_and_finished_sentences_leave(width: int) -> None:
+    toy = Toy(2, end=-1.0)
+    Beam(size=width)(toy, toy.start(6), LIMIT)
+    assert toy.sentences_seen[0] == 6
+    assert toy.sentences_seen == sorted(toy.sentences_seen, reverse=True)
+    assert toy.sentences_seen[1] <= 5  # the sentence with limit 0 has left
+    assert toy.rows_seen == [width * sentences for sentences in toy.sentences_seen]
+
+
+def test_greedy_lets_finished_sentences_leave() -> None:
+    toy = Toy(2, end=-1.0)
+    Greedy()(toy, toy.start(6), LIMIT)
+    assert toy.sentences_seen[0] == 6
+    assert toy.sentences_seen[1] <= 5
+    assert toy.rows_seen == toy.sentences_seen
+
+
+def test_stopping_rules() -> None:
+    toy = Toy(8)
+    limit = torch.full((6,), 12)
+    early = Beam(size=3, length_penalty=Average)(toy, toy.start(6), limit)
+    steps = len(toy.rows_seen)
+    late = Beam(size=3, length_penalty=Average, stop="limit")(toy, toy.start(6), limit)
+    assert steps < len(toy.rows_seen) - steps
+    better = [
+        normalised(one, Average()) - normalised(other, Average()) for (one,), (other,) in zip(late, early, strict=True)
+    ]
+    assert min(better) >= 0
+    assert max(better) > 0
+
+
+def test_limit_rule_stops_when_nothing_can_win() -> None:
+    toy, state = fixed([0, 0, -0.1, -3, -4])
+    (found,) = Beam(size=2, length_penalty=NoPenalty, stop="limit")(toy, state, torch.tensor([50]))
+    assert found[0].tokens == ()
+    assert len(toy.rows_seen) == 1
+
+
+def test_limit_rule_goes_on_while_the_longest_output_can_win() -> None:
+    toy, state = fixed([0, 0, -1, -1.5, -9], [0, 0, -0.1, -9, -9])
+    (found,) = Beam(size=2, length_penalty=Average, stop="limit")(toy, state, torch.tensor([1]))
+    assert found[0].tokens == (3,)  # -1.6 / 2 is better than -1 / 1, although -1.5 / 1 is not
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_limit_of_zero_leaves_only_the_end(search: Search) -> None:
+    toy = Toy(4)
+    for (found,) in search(toy, toy.start(2), torch.tensor([0, 0])):
+        assert found.tokens == ()
+        assert len(found.token_scores) == len(found.attention) == 1
+        assert found.score == found.token_scores[0]
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_end_that_was_forced_is_not_finished(search: Search) -> None:
+    limit = torch.tensor([2])
+    toy, state = fixed([0, 0, -9, -1, -20], [0, 0, -9, -1, -20], [0, 0, -2, -1, -20])
+    found = search(toy, state, limit)[0][0]
+    assert (found.tokens, found.token_scores, found.finished) == ((3, 3), (-1, -1, -2), False)
+    toy, state = fixed([0, 0, -9, -1, -20], [0, 0, -9, -1, -20], [0, 0, -1, -1, -20])
+    found = search(toy, state, limit)[0][0]
+    assert (found.tokens, found.token_scores, found.finished) == ((3, 3), (-1, -1, -1), True)
+
+
+@pytest.mark.parametrize("vocabulary", [3, 4])
+def test_beam_wider_than_there_are_candidates(vocabulary: int) -> None:
+    toy = Toy(6, vocabulary)
+    beam = Beam(size=7, best=7, stop="limit")(toy, toy.start(6), LIMIT)
+    assert_same(beam, brute_force(toy, 6, LIMIT, Average()))
+
+
+@pytest.mark.parametrize("search", [Greedy(), Beam(size=1), Beam(size=2), Beam(size=2, stop="limit")])
+def test_of_equal_tokens_the_lowest_id_wins(search: Search) -> None:
+    toy, state = fixed([-1, -1, -5] + [-1] * 300, [-1, -1, -0.5] + [-1] * 300)
+    assert search(toy, state, torch.tensor([4]))[0][0].tokens == (FIRST_PIECE,)
+
+
+def test_ties_across_hypotheses_keep_the_order() -> None:
+    toy, state = fixed([0, 0, -9, -1, -1, -1], [0, 0, -9, -1, -1, -1], [0, 0, -1, -9, -9, -9])
+    (found,) = Beam(size=4, best=4)(toy, state, torch.tensor([5]))
+    assert [one.tokens for one in found] == [(3, 3), (3, 4), (3, 5), (4, 3)]
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_impossible_outputs_are_not_returned(search: Search) -> None:
+    never = float("-inf")
+    toy, state = fixed([0, 0, never, -1, -2])
+    assert search(toy, state, torch.tensor([3])) == [[]]
+    toy, state = fixed([0, 0, -1, never, never], [never] * 5)
+    (found,) = search(toy, state, torch.tensor([3]))
+    assert [one.tokens for one in found] == [()]
+    toy, state = fixed([0, 0, never, never, never])
+    assert search(toy, state, torch.tensor([3])) == [[]]
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_a_step_without_attention(search: Search) -> None:
+    toy, state = fixed([0, 0, -2, -1, -3], [0, 0, -1, -2, -3])
+    assert all(one.attention == () for one in search(toy, state, torch.tensor([2]))[0])
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_no_sentences(search: Search) -> None:
+    toy = Toy(0)
+    assert search(toy, toy.start(0), torch.tensor([], dtype=torch.long)) == []
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_other_precisions(dtype: torch.dtype) -> None:
+    toy = Toy(10, end=-1.0)
+    toy.log_probs = toy.log_probs.to(dtype)
+    beam = Beam(size=100, stop="limit")(toy, toy.start(6), LIMIT)
+    assert_same(beam, Exhaustive()(toy, toy.start(6), LIMIT))
+
+
+def test_more_hypotheses_than_the_beam_holds() -> None:
+    with pytest.raises(UserError, match="best is 6 but the beam's size is 5"):
+        Beam(best=6)
+
+
+def test_forced_scores_are_the_models() -> None:
+    toy, state = fixed([0, 0, -3, -1, -2], [0, 0, -4, -5, -6], [0, 0, -7, -8, -9])
+    state = state.select(torch.tensor([0]), torch.tensor([0, 0, 0]))
+    ended, empty, cut = forced_scores(toy, state, Padded.of([[4, 3, END], [END], [3, 4]]))
+    assert ended == Hypothesis((4, 3), -14, (-2, -5, -7), finished=True)
+    assert empty == Hypothesis((), -3, (-3,), finished=True)
+    assert cut == Hypothesis((3, 4), -7, (-1, -6), finished=False)
+
+
+def test_penalties() -> None:
+    lengths = torch.tensor([1.0, 4.0, 7.0])
+    assert NoPenalty()(lengths).tolist() == [1, 1, 1]
+    assert Average()(lengths).tolist() == [1, 4, 7]
+    assert Average(alpha=0.5)(lengths).tolist() == pytest.approx([1, 2, 7**0.5])
+    assert GNMT(alpha=2)(lengths).tolist() == pytest.approx([1, 2.25, 4])
+
+
+@given(st.lists(st.lists(st.sampled_from([-1.0, -2.0, -3.0, float("-inf")]), min_size=9, max_size=9), min_size=1))
+def test_top_is_a_stable_sort(rows: list[list[float]]) -> None:
+    values, columns = top(torch.tensor(rows), 4)
+    for row, best, places in zip(rows, values.tolist(), columns.tolist(), strict=True):
+        order = sorted(range(9), key=lambda column: -row[column])
+        possible = sum(value > float("-inf") for value in row[:9])
+        assert places[:possible] == order[: min(4, possible)]
+        assert best == [row[place] for place in order[:4]]
+
+
+def test_marks_are_never_produced_even_when_most_probable() -> None:
+    toy = Toy(13)
+    toy.log_probs[:, [PAD, BEGIN]] = 0.0
+    for search in SEARCHES:
+        found = search(toy, toy.start(6), LIMIT)
+        assert not {PAD, BEGIN, END} & {token for row in found for one in row for token in one.tokens}

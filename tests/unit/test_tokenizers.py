@@ -1,0 +1,280 @@
+"""Tokenizers: what goes in comes out, whatever it is; learning twice gives the same; marks never come from text."""
+
+import itertools
+from functools import partial
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers import AddedToken
+from tokenizers import Tokenizer as LibraryTokenizer
+
+from weft.core.errors import ConfigError, UserError
+from weft.core.marks import BEGIN, END, FIRST_PIECE, PAD
+from weft.text.learners import BPE, Byte, Character, Learner, Unigram, Whitespace, Word, WordPiece
+from weft.text.settings import Text, draw_sample, learn_tokenizers, training_noise
+from weft.text.tokenizer import Tokenizer
+
+LINES = [
+    f"{who} {verb} {what}{end}"
+    for who, verb, what, end in itertools.product(
+        ["Der Hund", "Die Katze", "Ein kleines Mädchen", "the dog"],
+        ["sieht", "sees", "läuft durch", "isn't"],
+        ["das Haus", "2016 Äpfel", "(nothing)", "den Schnee"],
+        [".", "!", " ..."],
+    )
+]
+KINDS: list[Learner] = [
+    Character(),
+    Character(unknown="bytes"),
+    Byte(),
+    Whitespace(),
+    Word(),
+    BPE(size=400),
+    BPE(size=150, unknown="token"),
+    WordPiece(size=150),
+    Unigram(size=400),
+    Unigram(size=150, unknown="token"),
+]
+WITH_BYTES: list[Learner] = [
+    Character(unknown="bytes", normalise="none"),
+    Byte(),
+    BPE(size=400, normalise="none"),
+    Unigram(size=400, normalise="none"),
+]
+ODD_LINES = [
+    "",
+    " ",
+    "   ",
+    "  two spaces before",
+    "two  between",
+    "one behind ",
+    "▁",
+    "a▁b ▁ ▁▁",
+    "tab\tand\rreturn\nand\u2028separator",
+    "🙂 👩‍👩‍👧 \x00 \x7f",
+    "e\u0301 é ﬁ",
+    "می‌خواهم 中文 हिन्दी",
+    "<pad> <begin> <end> </s> <unk> <0x41> ## ##x",
+    "x" * 3000,
+]
+
+
+def names(learner: Learner) -> str:
+    return repr(learner)
+
+
+def round_trip(tokenizer: Tokenizer, lines: list[str]) -> list[str]:
+    return tokenizer.decode(tokenizer.encode(lines))
+
+
+@pytest.mark.parametrize("learner", KINDS, ids=names)
+def test_known_lines_come_back(learner: Learner) -> None:
+    assert round_trip(learner.learn(LINES), LINES) == LINES
+
+
+@pytest.mark.parametrize("learner", KINDS, ids=names)
+def test_learning_twice_gives_the_same(learner: Learner) -> None:
+    assert learner.learn(LINES).describe() == learner.learn(LINES).describe()
+
+
+def test_unigram_is_settled_where_the_library_is_not() -> None:
+    """With many letters and few pieces the library's own scores differ from run to run."""
+    draws = Random(1)
+    letters = "".join(map(chr, range(0x430, 0x460)))
+    words = ["".join(draws.choices(letters, weights=range(1, 49), k=draws.randint(2, 9))) for _ in range(300)]
+    lines = [" ".join(draws.choices(words, k=8)) for _ in range(200)]
+    learner = Unigram(size=330)
+    assert len({learner.learn(lines).describe() for _ in range(4)}) == 1
+
+
+@pytest.mark.parametrize("learner", KINDS, ids=names)
+def test_odd_lines_are_encoded_and_the_unknown_is_counted(learner: Learner) -> None:
+    tokenizer = learner.learn(LINES)
+    rows = tokenizer.encode(ODD_LINES)
+    assert all(FIRST_PIECE <= token < tokenizer.size for row in rows for token in row)
+    assert (tokenizer.unknown is None) == bool(tokenizer.byte_pieces)
+    if tokenizer.unknown is not None:
+        assert tokenizer.unknown in tokenizer.encode(["中"])[0]
+        assert "<unk>" in tokenizer.decode([[tokenizer.unknown]])[0]
+
+
+@pytest.fixture(scope="module", params=WITH_BYTES, ids=names)
+def lossless(request: pytest.FixtureRequest) -> Tokenizer:
+    learner: Learner = request.param
+    return learner.learn(LINES)
+
+
+def test_odd_lines_come_back_with_bytes(lossless: Tokenizer) -> None:
+    assert round_trip(lossless, ODD_LINES) == ODD_LINES
+
+
+@given(line=st.text(alphabet=st.characters(codec="utf-8")))
+def test_every_text_comes_back_with_bytes(lossless: Tokenizer, line: str) -> None:
+    assert round_trip(lossless, [line]) == [line]
+
+
+@pytest.mark.parametrize("learner", [Word(), BPE(size=400), WordPiece(size=150), Unigram(size=400)], ids=names)
+def test_spaces_come_back_wherever_they_stand(learner: Learner) -> None:
+    lines = ["  der   Hund ", " ", "das Haus  ."]
+    known = [*LINES, *LINES, *lines, *lines]
+    assert round_trip(learner.learn(known), lines) == lines
+
+
+@pytest.mark.parametrize("learner", KINDS, ids=names)
+def test_text_never_becomes_a_mark_or_a_byte_piece(learner: Learner) -> None:
+    """Also where the text that is learned from is full of what marks and byte pieces are called."""
+    tokenizer = learner.learn([*LINES, *["<pad> <begin> <end> <unk> <0x41> </s>"] * 100])
+    line = "<pad> <begin> <end> <0x41> </s>"
+    (row,) = tokenizer.encode([line])
+    assert min(row) >= FIRST_PIECE
+    assert tokenizer.unknown not in row
+    assert tokenizer.decode([row]) == [line]
+
+
+def test_marks_are_left_out_of_text_and_shown_in_pieces() -> None:
+    tokenizer = BPE(size=400).learn(LINES)
+    (row,) = tokenizer.encode(["Der Hund"])
+    assert tokenizer.decode([[BEGIN, *row, END, PAD]]) == ["Der Hund"]
+    assert tokenizer.pieces([BEGIN, *row, END, PAD]) == ["<begin>", *tokenizer.pieces(row), "<end>", "<pad>"]
+    assert "".join(tokenizer.pieces(row)) == "▁Der▁Hund"
+
+
+def test_half_of_a_surrogate_pair_is_survived() -> None:
+    assert round_trip(Byte().learn([]), ["a\ud800b"]) == ["a?b"]
+
+
+def test_pieces_of_a_wrong_id_say_so() -> None:
+    with pytest.raises(ValueError, match="got id 259, wanted less than 259"):
+        Byte().learn([]).pieces([259])
+
+
+@pytest.mark.parametrize(
+    ("learner", "wanted"),
+    [
+        (Character(normalise="none"), "e\u0301 ﬁ X"),
+        (Character(normalise="nfc"), "é ﬁ X"),
+        (Character(normalise="nfkc"), "é fi X"),
+        (Character(lowercase=True), "é ﬁ x"),
+    ],
+)
+def test_normalisation_and_lowercase(learner: Learner, wanted: str) -> None:
+    line = "e\u0301 ﬁ X"
+    assert round_trip(learner.learn([line]), [line]) == [wanted]
+
+
+@pytest.mark.parametrize("kind", [Word, BPE, WordPiece, Unigram])
+def test_size_is_kept_and_a_small_text_gives_what_it_has(kind: type[BPE]) -> None:
+    for size in (290, 300, 320):
+        assert kind(size=size).learn([*LINES, *ODD_LINES]).size <= size + FIRST_PIECE
+    assert FIRST_PIECE < kind(size=100_000).learn(["a a b b"]).size < 300 + FIRST_PIECE
+
+
+def test_a_size_without_room_is_refused() -> None:
+    with pytest.raises(UserError, match="size 256 has no room beside the 256 pieces"):
+        BPE(size=256).learn(LINES)
+
+
+@pytest.mark.parametrize("learner", [k for k in KINDS if not isinstance(k, Byte)], ids=names)
+def test_no_text_is_refused(learner: Learner) -> None:
+    with pytest.raises(UserError, match="cannot be learned"):
+        learner.learn(["", ""])
+
+
+def test_rare_letters_are_spelled_in_bytes() -> None:
+    tokenizer = BPE(size=400, min_count=2).learn([*LINES, "ж щ щ"])
+    rare, frequent = tokenizer.encode(["ж", "щ"])
+    assert set(rare) & set(tokenizer.byte_pieces)
+    assert not set(frequent) & set(tokenizer.byte_pieces)
+
+
+def test_word_pieces_are_the_longest_from_the_left() -> None:
+    tokenizer = WordPiece(size=60).learn(["abab abab abab abc abc"] * 3)
+    assert tokenizer.pieces(tokenizer.encode(["ababc"])[0]) == ["▁abab", "c"]
+
+
+def test_words_know_the_space_before_them() -> None:
+    tokenizer = Word(min_count=1).learn(["(Hallo), Welt ! isn't"])
+    (row,) = tokenizer.encode(["(Hallo), Welt ! isn't"])
+    assert tokenizer.pieces(row) == ["▁(", "Hallo", ")", ",", "▁Welt", "▁!", "▁isn", "'", "t"]
+
+
+@pytest.mark.parametrize("learner", KINDS, ids=names)
+def test_save_and_load(learner: Learner, tmp_path: Path) -> None:
+    tokenizer = learner.learn(LINES)
+    tokenizer.save(tmp_path / "text.json")
+    loaded = Tokenizer.load(tmp_path / "text.json")
+    assert loaded.fingerprint == tokenizer.fingerprint
+    assert (loaded.size, loaded.unknown, loaded.byte_pieces) == (
+        tokenizer.size,
+        tokenizer.unknown,
+        tokenizer.byte_pieces,
+    )
+    assert loaded.encode(ODD_LINES) == tokenizer.encode(ODD_LINES)
+
+
+def test_fingerprints_of_different_tokenizers_differ() -> None:
+    assert BPE(size=300).learn(LINES).fingerprint != BPE(size=301).learn(LINES).fingerprint
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"{", b"\xff\xfe", b'{"model": {"type": "BPE"}}'])
+def test_a_broken_file_is_refused(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "text.json").write_bytes(content)
+    with pytest.raises(UserError, match=r"text\.json: not a tokenizer file"):
+        Tokenizer.load(tmp_path / "text.json")
+
+
+def test_a_file_with_special_tokens_is_refused(tmp_path: Path) -> None:
+    library = LibraryTokenizer.from_str(BPE(size=400).learn(LINES).describe())
+    library.add_special_tokens([AddedToken("</s>")])
+    library.save(str(tmp_path / "text.json"))
+    with pytest.raises(UserError, match="special tokens"):
+        Tokenizer.load(tmp_path / "text.json")
+
+
+PAIRS = [(f"ein Haus {number}", f"some house {number}") for number in range(200)]
+
+
+def test_joint_is_one_tokenizer_over_both_sides() -> None:
+    source, target = learn_tokenizers(Text(source=Character), PAIRS, seed=1)
+    assert source is target
+    assert source.unknown not in source.encode(["eiuo"])[0]
+
+
+def test_not_joint_is_one_for_each_side() -> None:
+    text = Text(source=Character, target=partial(Word, min_count=1), joint=False)
+    source, target = learn_tokenizers(text, PAIRS, seed=1)
+    assert source.unknown in source.encode(["o"])[0]
+    assert target.pieces(target.encode(["some house"])[0]) == ["▁some", "▁house"]
+
+
+@pytest.mark.parametrize("target", [Character, partial(BPE, size=500)])
+def test_joint_with_two_kinds_is_refused(target: type[Character]) -> None:
+    with pytest.raises(ConfigError) as caught:
+        learn_tokenizers(Text(target=target), PAIRS, seed=1)
+    assert [problem.place for problem in caught.value.problems] == ["text.joint"]
+
+
+def test_joint_with_the_same_kind_written_twice_is_fine() -> None:
+    text = Text(source=partial(BPE, size=300), target=partial(BPE, size=300))
+    source, target = learn_tokenizers(text, PAIRS, seed=1)
+    assert source is target
+
+
+def test_sample_is_seeded_bounded_and_even() -> None:
+    assert draw_sample(iter(PAIRS), 1000, seed=1) == PAIRS
+    assert draw_sample(iter(PAIRS), 50, seed=1) == draw_sample(iter(PAIRS), 50, seed=1)
+    assert draw_sample(iter(PAIRS), 50, seed=1) != draw_sample(iter(PAIRS), 50, seed=2)
+    drawn = [pair for seed in range(100) for pair in draw_sample(iter(PAIRS), 50, seed)]
+    assert len(drawn) == 5000
+    late = sum(int(source.split()[-1]) >= 100 for source, _ in drawn)
+    assert 2300 < late < 2700
+
+
+def test_noise_follows_each_side() -> None:
+    text = Text(source=partial(BPE, size=300, dropout=0.5), target=Character, joint=False)
+    source, target = training_noise(text, learn_tokenizers(text, PAIRS, seed=1))
+    assert source is not None
+    assert target is None
