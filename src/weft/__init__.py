@@ -33,7 +33,6 @@ def train(
 
 def load(path: str | Path, *, beam: int | None = None, best: int | None = None, device: str = "auto") -> Translator:
     """The model in a run or model folder, ready to translate."""
-    from weft.config.document import Plain
     from weft.engine.load import load_translator
 
     return load_translator(Path(path), device=device, beam=beam, best=best)

@@ -1,4 +1,4 @@
-"""Every random draw is a function of (seed, purpose, numbers such as step and rank): runs can be repeated and resumed."""
+"""Every random draw is a function of (seed, purpose, numbers such as the step): runs can be repeated and resumed."""
 
 from hashlib import blake2b
 

@@ -79,12 +79,11 @@ class Batches:
         """
         lengths = self._cache.lengths[pool] + 1  # END
         by_length = np.lexsort((lengths[:, 0] - lengths[:, 1], lengths.max(1)))
-        cuts, first, longest = [], 0, 0
-        for row, length in enumerate(lengths[by_length].max(1).tolist()):
-            longest = max(longest, length)
+        cuts, first = [], 0
+        for row, longest in enumerate(lengths[by_length].max(1).tolist()):
             if row > first and (row - first + 1) * longest > self._budget:
                 cuts.append(row)
-                first, longest = row, length
+                first = row
         return np.split(pool[by_length], cuts)
 
     def _collate(self, numbers: Numbers, epoch: int) -> Batch:

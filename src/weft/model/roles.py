@@ -37,7 +37,7 @@ class Output(NamedTuple):
 
 
 class Decoder(Protocol):
-    """The same function for a whole sentence in training and for one token in search. Made as Decoder(input_dim, sizes, ...)."""
+    """One function for a whole sentence in training and a token in search. Made as Decoder(input_dim, sizes, ...)."""
 
     dim: int
 

@@ -33,8 +33,8 @@ class Cell(Protocol):
 class GRU(nn.Module):
     """r = sigmoid(W_r x + U_r h), z = sigmoid(W_z x + U_z h), h' = z h + (1 - z) n, with
 
-    reset before the product: n = tanh(W x + U (r h)) (Cho et al. 2014, equations 5-8; Bahdanau et al. 2015, A.1.1, where
-    z is written for 1 - z); reset after it: n = tanh(W x + r (U h + c)) (torch's and cuDNN's kernel).
+    reset before the product: n = tanh(W x + U (r h)) (Cho et al. 2014, equations 5-8; Bahdanau et al. 2015, A.1.1,
+    where z is written for 1 - z); reset after it: n = tanh(W x + r (U h + c)) (torch's and cuDNN's kernel).
     """
 
     def __init__(self, input_dim: int, *, dim: Count = 256, reset: Literal["before", "after"] = "before"):

@@ -13,8 +13,8 @@ from weft.nn.positions import Positions
 class Embedding(nn.Module):
     """x = E[token] sqrt(D), merged with the position's vector by sum, mean or concatenation, then dropout.
 
-    The factor sqrt(D) (Vaswani et al. 2017, section 3.4) undoes the initial deviation D^-1/2, which suits a weight that is
-    tied to the output layer. `concat` gives vectors of width 2 D.
+    The factor sqrt(D) (Vaswani et al. 2017, section 3.4) undoes the initial deviation D^-1/2, which suits a weight that
+    is tied to the output layer. `concat` gives vectors of width 2 D.
     """
 
     def __init__(

@@ -75,7 +75,7 @@ class Adam(Moments):
 
 
 class AdamW(Moments):
-    """Adam with w -= rate decay w beside the gradient's step instead of inside it. Loshchilov & Hutter 2019, algorithm 2."""
+    """Adam with w -= rate decay w beside the gradient's step, not inside it. Loshchilov & Hutter 2019, algorithm 2."""
 
     def __init__(
         self,

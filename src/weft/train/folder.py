@@ -80,6 +80,6 @@ class RunFolder:
         facts = json.loads((self.path / DATA).read_text("utf-8"))
         if facts["fingerprint"] != prepared.fingerprint:
             raise UserError(
-                f"{prepared.train.corpus} has changed since the run in {self.path} began, so it cannot go on as it was. "
+                f"{prepared.train.corpus} has changed since the run in {self.path} began, so it cannot go on. "
                 "Put the old files back, or start a new run with another --out."
             )

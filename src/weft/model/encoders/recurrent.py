@@ -15,7 +15,7 @@ from weft.nn.stack import stack
 
 
 class Recurrent(nn.Module):
-    """h_t = cell(x_t, h_{t-1}); both ways: [h forward; h backward] (Schuster & Paliwal 1997; Bahdanau et al. 2015, 3.2).
+    """h_t = cell(x_t, h_{t-1}); both ways: [h forward; h backward] (Schuster & Paliwal 1997, Bahdanau et al. 2015).
 
     The backward cell runs on the reversed sequence, so padding needs no care.
     """
