@@ -28,40 +28,49 @@ Settings = Annotated[
         "--set", metavar="PLACE=VALUE", help="Change a setting, as translate.length_factor=3. May be repeated."
     ),
 ]
+Overrides = Annotated[
+    list[str] | None, typer.Argument(metavar="[PLACE=VALUE]...", help="Settings to change, as model.encoder.layers=6.")
+]
 Beam = Annotated[int | None, typer.Option(min=1, help="Beam size; 1 is greedy. Default: as the model was configured.")]
+
+
+@app.callback()
+def options(
+    version: Annotated[bool, typer.Option("--version", is_eager=True, help="Show the version and exit.")] = False,
+) -> None:
+    if version:
+        from importlib.metadata import version as installed
+
+        print(f"weft {installed('weft')}")
+        raise typer.Exit
 
 
 @app.command()
 def train(
-    recipe: Annotated[Path | None, typer.Argument(help="A YAML recipe, such as configs/multi30k-en-de.yaml.")] = None,
-    overrides: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[PLACE=VALUE]...", help="Settings to change, as model.encoder.layers=6."),
+    recipe: Annotated[
+        Path | None, typer.Argument(metavar="RECIPE", help="A YAML file, such as configs/transformer-small.yaml.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="The run folder to make.")] = None,
-    resume: Annotated[Path | None, typer.Option(help="Go on with the run in this folder.")] = None,
+    overrides: Overrides = None,
+    out: Annotated[Path | None, typer.Option(metavar="FOLDER", help="The run folder to make.")] = None,
+    resume: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Go on with the run in this folder.")] = None,
     device: Device = "auto",
 ) -> None:
     """Train a model as a recipe says, or go on with a run that was stopped."""
+    from weft.config.load import load_recipe
+    from weft.train import run
     from weft.train.progress import display
-    from weft.train.run import resume as go_on
-    from weft.train.run import start
 
+    if resume is not None and (recipe is not None or out is not None):
+        raise UserError("--resume goes on with a run as it was configured: leave out the recipe, settings and --out.")
     if resume is not None:
-        if recipe is not None or out is not None or overrides:
-            raise UserError(
-                "--resume goes on with a run as it was configured: leave out the recipe, settings and --out."
-            )
         with display() as shown:
-            end = go_on(resume, shown, device)
-    else:
-        if recipe is None or out is None:
-            raise UserError("Say what to train and where to keep it: weft train RECIPE --out FOLDER")
-        from weft.config.load import load_recipe
-
+            end = run.resume(resume, shown, device)
+    elif recipe is not None and out is not None:
         loaded = load_recipe(recipe, overrides or [])
         with display() as shown:
-            end = start(loaded, out, shown, device)
+            end = run.start(loaded, out, shown, device)
+    else:
+        raise UserError("Say what to train and where to keep it: weft train RECIPE --out FOLDER")
     if end == "interrupted":
         raise typer.Exit(130)
 
@@ -135,9 +144,7 @@ def evaluate(
 @app.command()
 def show(
     what: Annotated[Path, typer.Argument(metavar="RECIPE|RUN", help="A recipe, a run folder or a model folder.")],
-    overrides: Annotated[
-        list[str] | None, typer.Argument(metavar="[PLACE=VALUE]...", help="Settings to change, for a recipe.")
-    ] = None,
+    overrides: Overrides = None,
 ) -> None:
     """Show what a recipe says with every default written out, or what a model is and how it did."""
     from weft.engine.describe import describe_model, describe_recipe
