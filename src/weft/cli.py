@@ -34,7 +34,7 @@ Overrides = Annotated[
 Beam = Annotated[int | None, typer.Option(min=1, help="Beam size; 1 is greedy. Default: as the model was configured.")]
 
 
-@app.callback()
+@app.callback(invoke_without_command=True)
 def options(
     version: Annotated[bool, typer.Option("--version", is_eager=True, help="Show the version and exit.")] = False,
 ) -> None:
@@ -111,7 +111,7 @@ def evaluate(
         ),
     ],
     metric: Annotated[list[str] | None, typer.Option(help="bleu, chrf, ter, exact, wer, cer. May be repeated.")] = None,
-    lowercase: Annotated[bool, typer.Option(help="Ignore case.")] = False,
+    lowercase: Annotated[bool, typer.Option("--lowercase", help="Ignore case.")] = False,
     tokenize: Annotated[
         str, typer.Option(help="sacrebleu's tokenizer for BLEU: 13a, intl, zh, ja-mecab, char, none ...")
     ] = "13a",

@@ -1,0 +1,119 @@
+"""What the laws do not say about dropout, positions, embeddings and shared weights."""
+
+from functools import partial
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+from weft.core import watch
+from weft.core.errors import ConfigError
+from weft.core.padded import Padded
+from weft.model.build import Slots, build, parameters
+from weft.model.decoders.bahdanau import Bahdanau
+from weft.model.encoders.transformer import TransformerEncoder
+from weft.model.head import Linear
+from weft.nn.dropout import Dropout
+from weft.nn.embedding import Embedding
+from weft.nn.positions import Learned, Sinusoidal
+
+TINY = Slots(
+    source=partial(Embedding, dim=8),
+    encoder=partial(TransformerEncoder, layers=1, heads=2, hidden=8),
+    target=partial(Embedding, dim=8),
+    decoder=partial(Bahdanau, start="mean", maxout=8),
+)
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.3, 0.5])
+def test_dropout_zeroes_the_rate_and_keeps_the_mean(rate: float) -> None:
+    torch.manual_seed(0)
+    y = Dropout(rate)(torch.ones(1000, 300))
+    assert abs(float((y == 0).float().mean()) - rate) < 0.004
+    assert abs(float(y.mean()) - 1) < 0.005
+
+
+def test_dropout_draws_each_element_for_itself() -> None:
+    torch.manual_seed(0)
+    kept = (Dropout(0.5)(torch.ones(4000, 64)) > 0).float()
+    together = kept.T @ kept / len(kept)  # the share of rows in which two columns are both kept
+    assert float((together - 0.25).fill_diagonal_(0).abs().max()) < 0.05
+
+
+def test_dropout_is_absent_in_evaluation_and_at_rate_zero() -> None:
+    x = torch.randn(3, 5)
+    assert Dropout(0.5).eval()(x) is x
+    assert Dropout(0.0)(x) is x
+
+
+def test_dropout_follows_the_seed() -> None:
+    x = torch.ones(7, 9)
+    torch.manual_seed(5)
+    first = Dropout(0.5)(x)
+    torch.manual_seed(5)
+    assert_close(Dropout(0.5)(x), first)
+    assert not torch.equal(Dropout(0.5)(x), first)
+
+
+@pytest.mark.parametrize(("merge", "width"), [("sum", 6), ("mean", 6), ("concat", 12)])
+def test_embeddings_merge_with_positions(merge: str, width: int) -> None:
+    embedding = Embedding(10, dim=6, scaled=False, positions=Sinusoidal, merge=merge)  # type: ignore[arg-type]
+    ids, first = torch.tensor([[3, 4]]), torch.tensor([5])
+    y = embedding(ids, first)
+    assert y.shape == (1, 2, width) == (1, 2, embedding.dim)
+    tokens, places = embedding.weight[ids], Sinusoidal(6)(torch.tensor([[5, 6]]))
+    expected = {"sum": tokens + places, "mean": (tokens + places) / 2, "concat": torch.cat([tokens, places], -1)}
+    assert_close(y, expected[merge])
+
+
+def test_learned_positions_end_at_their_limit() -> None:
+    positions = Learned(4, limit=3)
+    assert positions(torch.tensor([[0, 2]])).shape == (1, 2, 4)
+    with pytest.raises(ValueError, match="position 3 is past the 3 learned"):
+        positions(torch.tensor([[3]]))
+
+
+@pytest.mark.parametrize(("tie", "shared"), [("none", 3), ("embeddings", 2), ("output", 2), ("all", 1)])
+def test_tied_slots_share_one_weight(tie: str, shared: int) -> None:
+    model = build(Slots(**{**vars(TINY), "tie": tie}), 11, 11, joint=True)
+    weights = {id(model.source.weight), id(model.target.weight), id(model.head.weight)}
+    assert len(weights) == shared
+    untied = build(TINY, 11, 11, joint=True)
+    assert parameters(untied) - parameters(model) == (3 - shared) * 88
+
+
+def test_a_head_scores_chosen_classes_alone() -> None:
+    head = Linear(4, 9)
+    hidden, classes = torch.randn(2, 4), torch.tensor([7, 1])
+    assert_close(head(hidden, classes), head(hidden)[:, classes])
+
+
+@pytest.mark.parametrize(
+    ("changed", "joint", "message"),
+    [
+        ({"tie": "all"}, False, "model.tie: all needs one vocabulary"),
+        ({"tie": "output", "decoder": partial(Bahdanau, start="mean", maxout=5)}, True, "different widths, 8 and 5"),
+        ({"encoder": partial(TransformerEncoder, heads=3)}, True, "model.encoder: 3 heads do not divide the width 8"),
+        ({"decoder": Bahdanau}, True, "model.decoder: start: last needs an encoder with a last state"),
+        ({"source": partial(Embedding, dim=7, positions=Sinusoidal)}, True, "model.source: sinusoidal"),
+    ],
+)
+def test_sizes_that_do_not_fit_are_told_with_their_place(changed: dict[str, object], joint: bool, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        build(Slots(**{**vars(TINY), **changed}), 11, 11, joint=joint)  # type: ignore[arg-type]
+
+
+def test_reversal_keeps_the_padding_at_the_end() -> None:
+    x = Padded.of([[3, 4, 5], [6, 7]])
+    assert x.reverse().data.tolist() == [[5, 4, 3], [7, 6, 0]]
+    vectors = x.with_data(x.data[:, :, None].float())
+    assert vectors.reverse().data[:, :, 0].tolist() == [[5, 4, 3], [7, 6, 0]]
+
+
+def test_watching_collects_what_is_noted_inside_and_only_there() -> None:
+    watch.note("before", torch.zeros(1))
+    with watch.watching() as seen:
+        watch.note("x", torch.zeros(1))
+        watch.note("x", torch.ones(1))
+    watch.note("after", torch.zeros(1))
+    assert {name: len(tensors) for name, tensors in seen.items()} == {"x": 2}

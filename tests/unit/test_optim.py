@@ -1,0 +1,105 @@
+"""Schedules, optimisers and averages."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+from torch.testing import assert_close
+
+from weft.optim.averages import Average, Exponential, Last
+from weft.optim.optimisers import Adam, AdamW
+from weft.optim.schedules import Cosine, InverseSquareRoot, Linear, WarmupStableDecay
+
+
+def test_schedules_at_known_steps() -> None:
+    inverse = InverseSquareRoot(1000, peak=2.0, warmup=100)
+    assert [inverse(step) for step in (50, 100, 400)] == pytest.approx([1.0, 2.0, 1.0])
+    cosine = Cosine(1100, peak=2.0, warmup=100, floor=0.1)
+    assert [cosine(step) for step in (50, 100, 600, 1100)] == pytest.approx([1.0, 2.0, 1.1, 0.2])
+    linear = Linear(1100, peak=2.0, warmup=100)
+    assert [linear(step) for step in (50, 100, 600, 1100)] == pytest.approx([1.0, 2.0, 1.0, 0.0])
+    stable = WarmupStableDecay(1000, peak=2.0, warmup=100, decay=0.4, floor=0.25)
+    assert [stable(step) for step in (50, 100, 600, 700, 800, 1000)] == pytest.approx([1.0, 2.0, 2.0, 1.5, 1.0, 0.5])
+
+
+@pytest.mark.parametrize("schedule", [Cosine, Linear, WarmupStableDecay, InverseSquareRoot])
+def test_no_warm_up_starts_at_the_peak(schedule: Callable[..., Any]) -> None:
+    assert schedule(100, peak=3.0, warmup=0)(1) == pytest.approx(3.0, rel=0.02)
+
+
+def test_decay_is_coupled_in_adam_and_not_in_adamw() -> None:
+    def moved(kind: Callable[..., Any]) -> float:
+        weight = nn.Parameter(torch.tensor([2.0]))
+        optimiser = kind([weight], decay=0.1)
+        weight.grad = torch.tensor([1.0])
+        optimiser.advance(0.5)
+        return float(weight.detach())
+
+    assert moved(Adam) == pytest.approx(2.0 - 0.5)  # the first step of Adam is the rate, whatever the gradient
+    assert moved(AdamW) == pytest.approx(2.0 - 0.5 - 0.5 * 0.1 * 2.0)
+
+
+@pytest.mark.parametrize("kind", [Adam, AdamW])
+def test_a_restored_optimiser_goes_on_exactly(kind: Callable[..., Any]) -> None:
+    def steps(weight: nn.Parameter, optimiser: Any, numbers: range) -> None:
+        for number in numbers:
+            weight.grad = torch.full_like(weight, number % 3 - 1.0)
+            optimiser.advance(0.01)
+
+    straight = nn.Parameter(torch.ones(5))
+    optimiser = kind([straight])
+    steps(straight, optimiser, range(4))
+    resumed = nn.Parameter(straight.detach().clone())
+    other = kind([resumed])
+    other.restore(optimiser.tensors())
+    steps(straight, optimiser, range(4, 9))
+    steps(resumed, other, range(4, 9))
+    assert torch.equal(straight, resumed)
+
+
+def test_gradients_are_forgotten_after_a_step() -> None:
+    weight = nn.Parameter(torch.ones(2))
+    weight.grad = torch.ones(2)
+    Adam([weight]).advance(0.1)
+    assert weight.grad is None
+
+
+def test_the_last_snapshots_are_averaged() -> None:
+    average = Last(count=2, every=10)
+    assert average.weights() is None
+    for step, value in ((10, 1.0), (15, 100.0), (20, 2.0), (30, 4.0)):
+        average.update(step, {"w": torch.tensor([value])})
+    weights = average.weights()
+    assert weights is not None
+    assert float(weights["w"]) == 3.0
+
+
+def test_the_exponential_average_follows_its_equation() -> None:
+    average = Exponential(decay=0.5)
+    expected = None
+    for step, value in ((1, 1.0), (2, 2.0), (50, 5.0)):
+        average.update(step, {"w": torch.tensor([value])})
+        kept = min(0.5, (1 + step) / (10 + step))
+        expected = value if expected is None else kept * expected + (1 - kept) * value
+    weights = average.weights()
+    assert weights is not None
+    assert float(weights["w"]) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("make", [lambda: Last(count=2, every=1), lambda: Exponential(decay=0.9)])
+def test_averages_do_not_follow_later_changes_and_can_be_restored(make: Callable[[], Average]) -> None:
+    average, weight = make(), torch.tensor([1.0])
+    average.update(1, {"a.w": weight})
+    weight += 5
+    average.update(2, {"a.w": torch.tensor([3.0])})
+    restored = make()
+    restored.restore(average.tensors())
+    for one in (average, restored):
+        one.update(3, {"a.w": torch.tensor([4.0])})
+    first, second = average.weights(), restored.weights()
+    assert first is not None
+    assert second is not None
+    assert_close(first["a.w"], second["a.w"])
+    assert float(first["a.w"]) < 5

@@ -1,0 +1,58 @@
+"""The small parts of a run: its log, its meter, its clock and its signals."""
+
+import json
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from weft.train.interrupt import listening
+from weft.train.log import Log
+from weft.train.meter import Meter
+from weft.train.progress import clock
+from weft.train.update import Sums
+from weft.train.validation import better
+
+
+def test_the_log_is_cut_back_to_the_checkpoint(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    lines = [json.dumps({"step": step}) for step in (10, 20, 30)]
+    path.write_text("\n".join(lines) + '\n{"step": 35, "lo', "utf-8")
+    log = Log(path, 20)
+    log.write({"step": 21})
+    assert [json.loads(line)["step"] for line in path.read_text("utf-8").split("\n")[:-1]] == [10, 20, 21]
+
+
+def test_the_meter_gives_means_over_tokens_and_starts_anew() -> None:
+    meter = Meter(100.0)
+    meter.add(Sums(loss=30.0, nll=20.0, right=5.0, count=10.0, norm=1.0), 1.0)
+    meter.add(Sums(loss=10.0, nll=10.0, right=15.0, count=30.0, norm=3.0), 3.0)
+    report = meter.report()
+    assert report == {"loss": 1.0, "nll": 0.75, "accuracy": 50.0, "norm": 2.0, "tokens_per_second": 10.0}
+    meter.add(Sums(loss=1.0, nll=1.0, right=0.0, count=1.0, norm=1.0), 1.0)
+    assert meter.report()["loss"] == 1.0
+    assert meter.seconds() >= 100.0
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(0, "0:00"), (61, "1:01"), (3600, "1:00:00"), (59.7, "1:00")])
+def test_the_clock(seconds: float, text: str) -> None:
+    assert clock(seconds) == text
+
+
+def test_better_depends_on_what_is_measured() -> None:
+    assert better("bleu", 2.0, 1.0)
+    assert not better("bleu", 1.0, 1.0)
+    assert better("loss", 1.0, 2.0)
+    assert better("wer", 50.0, None)
+
+
+def test_the_first_signal_is_noted_and_the_second_stops() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    with listening() as interrupt:
+        assert interrupt.signal is None
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert interrupt.signal is signal.SIGTERM
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGTERM)
+    assert signal.getsignal(signal.SIGTERM) is before
