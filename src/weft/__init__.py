@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import weft.train  # noqa: F401 (the room is imported before its name here becomes the function's, not after)
+
 if TYPE_CHECKING:
     from weft.config.document import Plain
     from weft.engine.translator import Translator

@@ -42,6 +42,11 @@ def rows(side: Padded) -> list[list[int]]:
     return [row[mask].tolist() for row, mask in zip(side.data, side.mask, strict=True)]
 
 
+def source_ids(cache: TokenCache, number_in_file: int) -> list[int]:
+    ids: list[int] = cache.pair(int(np.searchsorted(cache.indices, number_in_file)))[0].tolist()
+    return ids
+
+
 def test_every_pair_comes_once_with_its_ids(cache: TokenCache) -> None:
     seen: list[int] = []
     for batch in Batches(cache, 2000, seed=1, pool=1000).epoch(0):
@@ -149,3 +154,19 @@ def test_a_batch_moves_to_a_device() -> None:
     batch = Batch(Padded.of([[7, END]]), Padded.of([[5, END]]), (3,)).to("meta")
     assert {tensor.device.type for tensor in (*batch.source, *batch.target)} == {"meta"}
     assert batch.indices == (3,)
+
+
+def test_rows_are_cut_at_the_longest_allowed(cache: TokenCache) -> None:
+    for batch in Batches(cache, 300, 1, longest=4).epoch(0):
+        for number, row in zip(batch.indices, rows(batch.source), strict=True):
+            assert row == [*source_ids(cache, number)[:4], END]
+
+
+def test_noise_that_makes_a_row_too_long_is_not_used(cache: TokenCache) -> None:
+    def doubled(ids: Sequence[int], draws: Random) -> list[int]:
+        return [*ids, *ids]
+
+    for batch in Batches(cache, 300, 1, noise=(doubled, None), longest=6).epoch(0):
+        for number, row in zip(batch.indices, rows(batch.source), strict=True):
+            plain = source_ids(cache, number)[:6]
+            assert row == [*(plain if len(plain) > 3 else [*plain, *plain]), END]

@@ -47,12 +47,17 @@ class Train:
 
 @dataclass(frozen=True, kw_only=True)
 class Translate:
-    """How a trained model is used. An output may have `length_factor` x source tokens + `length_extra` tokens."""
+    """How a trained model is used.
+
+    An output may have `length_factor` x source tokens + `length_extra` tokens. `window` lines are read before the first
+    is translated, so that lines of one length can go together; a program that waits for each answer sets it to 1.
+    """
 
     search: Make[Search] = Beam
     length_factor: Positive = 2.0
     length_extra: Whole = 20
     batch_tokens: Count = 4096
+    window: Count = 2048
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,6 +19,7 @@ from weft.text.dropout import Noise
 
 Numbers: TypeAlias = NDArray[np.int64]  # of pairs in the cache
 Row: TypeAlias = NDArray[Any]  # ids without marks
+UNLIMITED = 2**31 - 1
 
 
 class Batch(NamedTuple):
@@ -42,6 +43,7 @@ class Batches:
     """Pairs are shuffled, taken in pools, sorted by length within a pool and cut; then the pool's batches are shuffled.
 
     budget: rows times the longest row, END counted, is at most this on each side; a pair that is longer comes alone.
+    longest: tokens of a side at most, END not counted; what is over is cut off.
     noise: what is done to the ids of each side, drawn anew in each epoch; the budget counts lengths without it.
     """
 
@@ -52,12 +54,14 @@ class Batches:
         seed: int,
         *,
         noise: tuple[Noise | None, Noise | None] | None = None,
+        longest: int = UNLIMITED,
         pool: int = 65_536,
     ):
         self._cache = cache
         self._budget = budget
         self._seed = seed
         self._noise = noise or (None, None)
+        self._longest = longest
         self._pool = pool
 
     def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
@@ -77,7 +81,7 @@ class Batches:
         """The pool sorted by the longer side, then by how much longer it is (less padding on both sides than to sort
         by one side first); equals stay in their random order. Cut wherever a further row would break the budget.
         """
-        lengths = self._cache.lengths[pool] + 1  # END
+        lengths = self._cache.lengths[pool].clip(max=self._longest) + 1  # END
         by_length = np.lexsort((lengths[:, 0] - lengths[:, 1], lengths.max(1)))
         cuts, first = [], 0
         for row, longest in enumerate(lengths[by_length].max(1).tolist()):
@@ -89,8 +93,8 @@ class Batches:
     def _collate(self, numbers: Numbers, epoch: int) -> Batch:
         indices = tuple(self._cache.indices[numbers].tolist())
         pairs = [self._cache.pair(number) for number in numbers]
-        source = self._noised([source for source, _ in pairs], indices, epoch, 0)
-        target = self._noised([target for _, target in pairs], indices, epoch, 1)
+        source = self._noised([source[: self._longest] for source, _ in pairs], indices, epoch, 0)
+        target = self._noised([target[: self._longest] for _, target in pairs], indices, epoch, 1)
         return Batch(_pad(source), _pad(target), indices)
 
     def _noised(self, rows: list[Row], indices: tuple[int, ...], epoch: int, side: int) -> list[Row]:
@@ -99,7 +103,11 @@ class Batches:
             return rows
         seeds = (seed_for(self._seed, "noise", side, epoch, index) for index in indices)
         noised = (noise(row.tolist(), Random(seed)) for row, seed in zip(rows, seeds, strict=True))  # noqa: S311
-        return [np.array(row, np.int64) for row in noised]
+        return [self._short_enough(np.array(new, np.int64), old) for new, old in zip(noised, rows, strict=True)]
+
+    def _short_enough(self, noised: Row, row: Row) -> Row:
+        """Noise spells in more pieces; a row that would become too long stays as it was."""
+        return noised if len(noised) <= self._longest else row
 
 
 def _pad(rows: Sequence[Row]) -> Padded:

@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
@@ -13,8 +14,9 @@ from weft.engine.translator import Translation, Translator
 
 def write_translations(translator: Translator, source: Path | None, output: Path | None, *, as_json: bool) -> None:
     """A line out for each line in; lines that had to be cut are told at the end, on standard error."""
-    lines = read_lines(source) if source else standard_input()
-    translations = translator.stream(lines)
+    if source is None and sys.stdin.isatty():  # a person types and wants each answer at once
+        translator = replace(translator, settings=replace(translator.settings, window=1))
+    translations = translator.stream(read_lines(source) if source else standard_input())
     if output is None:
         cut = write(translations, sys.stdout, as_json=as_json)
     else:

@@ -14,8 +14,6 @@ from weft.core.state import Hypothesis
 from weft.search.role import Search
 from weft.store.model_folder import Trained
 
-WINDOW = 2048  # lines that are sorted by length together
-
 
 class Alternative(NamedTuple):
     """One output for a line: its text, its log-probability, its pieces with theirs."""
@@ -62,7 +60,7 @@ class Translator:
     def stream(self, lines: Iterable[str]) -> Iterator[Translation]:
         """The same as they come: memory does not grow with the number of lines."""
         remaining = iter(lines)
-        while window := list(islice(remaining, WINDOW)):
+        while window := list(islice(remaining, self.settings.window)):
             yield from self._window(window)
 
     def _window(self, lines: list[str]) -> list[Translation]:

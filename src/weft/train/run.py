@@ -8,10 +8,12 @@ from pathlib import Path
 import torch
 
 from weft.config.recipe import Recipe
+from weft.core.errors import ConfigError, Problem
 from weft.core.randomness import set_draws
 from weft.data.batches import Batches
 from weft.engine.device import pick_device
 from weft.model.build import build, parameters
+from weft.model.model import Model
 from weft.store.checkpoint import newest_checkpoint
 from weft.store.model_folder import Trained
 from weft.train.folder import RunFolder
@@ -51,14 +53,15 @@ def resume(out: Path, display: Display, device: str = "auto") -> End:
 
 def make_parts(recipe: Recipe, prepared: Prepared, device: torch.device) -> Parts:
     """Make what the recipe names. First weights depend on the seed alone."""
-    settings = recipe.train
+    settings, longest = recipe.train, recipe.data.max_length
     set_draws(settings.seed, "weights")
     model = build(recipe.model, prepared.source.size, prepared.target.size, joint=recipe.text.joint).to(device)
+    check_positions(model, longest)
     objective = recipe.objective()
     validator = None
     if prepared.valid is not None:
         pairs = list(islice(prepared.valid.corpus.pairs(), settings.validation.lines))
-        batches = Batches(prepared.valid.cache, settings.batch_tokens, settings.seed)
+        batches = Batches(prepared.valid.cache, settings.batch_tokens, settings.seed, longest=longest)
         validator = Validator(objective, batches, pairs, recipe)
     return Parts(
         trained=Trained(model, prepared.source, prepared.target, recipe, {}),
@@ -66,9 +69,22 @@ def make_parts(recipe: Recipe, prepared: Prepared, device: torch.device) -> Part
         optimiser=settings.optimiser(model.parameters()),
         schedule=settings.schedule(settings.steps),
         average=settings.average() if settings.average else None,
-        batches=Batches(prepared.train.cache, settings.batch_tokens, settings.seed, noise=prepared.noise),
+        batches=Batches(
+            prepared.train.cache, settings.batch_tokens, settings.seed, noise=prepared.noise, longest=longest
+        ),
         validate=validator,
     )
+
+
+def check_positions(model: Model, longest: int) -> None:
+    """Every line that is trained on must have a place for each of its tokens and END."""
+    problems = [
+        Problem("data.max_length", f"is {longest}, but model.{name} has positions for {part.limit} tokens, END counted")
+        for name, part in (("source", model.source), ("target", model.target))
+        if part.limit is not None and part.limit < longest + 1
+    ]
+    if problems:
+        raise ConfigError(problems)
 
 
 def go(loop: Loop) -> End:

@@ -1,0 +1,386 @@
+"""Training speed: Weft's recipe against the same Transformer in plain torch, update by update on the same batches.
+
+    python benchmarks/training_speed.py                                  # a made corpus, lengths as in Multi30k
+    python benchmarks/training_speed.py --data FOLDER --json speed.json  # the recipe's own files in FOLDER
+
+The peer is what one writes with torch alone: nn.Transformer, nn.Embedding, nn.Dropout, F.cross_entropy over all logits.
+Sizes, dropout rates, tied weights, smoothing, clipping, learning rate and batches are the recipe's; its target needs no
+padding mask, so it gets none and torch may take its fast causal attention. Both sides use torch's fused Adam. Weft also
+does what `weft train` does at each update and the peer does not: it checks the gradient and averages the weights.
+
+The two take turns in one process, and each takes the first turn in every second round, so that a busy machine slows
+both. Tokens are real target tokens, end marks included, never padding.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from itertools import islice
+from multiprocessing import get_context
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any, NamedTuple, TypeAlias
+
+import numpy as np
+import torch
+import typer
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from weft.config.load import load_recipe
+from weft.config.reader import describe
+from weft.config.recipe import Recipe
+from weft.config.registry import REGISTRY
+from weft.core.errors import UserError
+from weft.core.marks import PAD
+from weft.core.randomness import set_draws
+from weft.data.batches import Batch, Batches
+from weft.model.build import build, parameters
+from weft.nn.positions import Sinusoidal
+from weft.store.files import write_atomically
+from weft.store.model_folder import weights_of
+from weft.train.position import Position, stream
+from weft.train.prepare import prepare
+from weft.train.progress import display
+from weft.train.update import update
+
+RECIPE = Path(__file__).parents[1] / "configs" / "multi30k-en-de.yaml"
+
+
+class Task(NamedTuple):
+    """What is trained, and on what."""
+
+    recipe: Recipe
+    source_size: int
+    target_size: int
+    batches: list[Batch]  # a batch an update
+
+
+# --- The two sides -------------------------------------------------------------------------------------------------
+
+
+class WeftTraining:
+    """An update as `weft train` does it."""
+
+    def __init__(self, task: Task):
+        self.settings = settings = task.recipe.train
+        set_draws(settings.seed, "weights")
+        self.model = build(task.recipe.model, task.source_size, task.target_size, joint=task.recipe.text.joint)
+        self.objective = task.recipe.objective()
+        self.optimiser = settings.optimiser(self.model.parameters())
+        self.schedule = settings.schedule(settings.steps)
+        self.average = settings.average() if settings.average else None
+
+    def __call__(self, batch: Batch, step: int) -> float:
+        set_draws(self.settings.seed, "step", step)
+        rate = self.schedule(step)
+        sums = update(self.model, self.objective, self.optimiser, [batch], rate=rate, clip=self.settings.clip)
+        if self.average is not None:
+            self.average.update(step, weights_of(self.model))
+        return sums.loss / sums.count
+
+
+class TorchTraining:
+    """The same update in plain torch."""
+
+    def __init__(self, task: Task):
+        node = describe(task.recipe, REGISTRY)
+        settings = task.recipe.train
+        torch.manual_seed(settings.seed)
+        self.model = TorchTransformer(node["model"], task.target_size)
+        self.smoothing: float = node["objective"]["smoothing"]
+        self.clip = settings.clip
+        self.optimiser = torch.optim.Adam(self.model.parameters(), fused=True)
+        self.schedule = settings.schedule(settings.steps)
+
+    def __call__(self, batch: Batch, step: int) -> float:
+        self.optimiser.param_groups[0]["lr"] = self.schedule(step)
+        logits = self.model(batch)
+        targets = batch.target.data.flatten()
+        loss = F.cross_entropy(logits.flatten(0, 1), targets, ignore_index=PAD, label_smoothing=self.smoothing)
+        torch.autograd.backward(loss)
+        if self.clip is not None:
+            nn.utils.clip_grad_norm_(self.model.parameters(), self.clip)
+        self.optimiser.step()
+        self.optimiser.zero_grad()
+        return loss.item()
+
+
+class TorchTransformer(nn.Module):
+    """nn.Transformer between embeddings and an output layer that share one weight; `node` is a recipe's model."""
+
+    positions: Tensor
+
+    def __init__(self, node: dict[str, Any], vocabulary: int, longest: int = 512):
+        super().__init__()
+        dim: int = node["source"]["dim"]
+        self.scale = dim**0.5
+        self.embedding = nn.Embedding(vocabulary, dim)
+        nn.init.normal_(self.embedding.weight, std=dim**-0.5)
+        self.register_buffer("positions", Sinusoidal(dim)(torch.arange(longest)[None]), persistent=False)
+        self.dropout = nn.Dropout(node["source"]["dropout"])
+        self.transformer = torch_transformer(node["encoder"], node["decoder"], dim)
+        self.head = nn.Linear(dim, vocabulary)
+        self.head.weight = self.embedding.weight
+
+    def forward(self, batch: Batch) -> Tensor:
+        """[B,T,V], the logits of every target position, padding included."""
+        padding = ~batch.source.mask
+        steps = batch.target.data.shape[1]
+        hidden = self.transformer(
+            self.embed(batch.source.data),
+            self.embed(batch.decoder_input().data),
+            tgt_mask=torch.ones(steps, steps, dtype=torch.bool).triu(1),
+            tgt_is_causal=True,
+            src_key_padding_mask=padding,
+            memory_key_padding_mask=padding,
+        )
+        logits: Tensor = self.head(hidden)
+        return logits
+
+    def embed(self, ids: Tensor) -> Tensor:
+        vectors: Tensor = self.dropout(self.embedding(ids) * self.scale + self.positions[:, : ids.shape[1]])
+        return vectors
+
+
+def torch_transformer(encoder: dict[str, Any], decoder: dict[str, Any], dim: int) -> nn.Transformer:
+    """torch's own, with the sizes and dropout rates of a recipe's encoder and decoder."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="enable_nested_tensor")  # of use only outside training
+        transformer = nn.Transformer(
+            dim,
+            encoder["heads"],
+            encoder["layers"],
+            decoder["layers"],
+            encoder["hidden"],
+            encoder["dropout"],
+            norm_first=True,
+            batch_first=True,
+        )
+    for part in transformer.modules():
+        if isinstance(part, nn.MultiheadAttention):
+            part.dropout = encoder["attention_dropout"]  # torch gives it the rate of the other places
+    return transformer
+
+
+def has_peer(recipe: Recipe) -> bool:
+    """Is this a model that nn.Transformer can be?"""
+    node: dict[str, Any] = describe(recipe, REGISTRY)["model"]
+    wanted = {"type": "transformer", "norm": "pre", "activation": "relu", "rotary": False}
+    encoder, decoder = node["encoder"], node["decoder"]
+    return (
+        encoder.items() >= wanted.items()
+        and {**encoder, "layers": decoder.get("layers")} == decoder
+        and node["source"] == node["target"]
+        and node["source"]["scaled"]
+        and node["source"]["merge"] == "sum"
+        and node["source"]["positions"] == {"type": "sinusoidal"}
+        and node["head"] == {"type": "linear", "bias": True}
+        and node["tie"] == "all"
+    )
+
+
+Side: TypeAlias = WeftTraining | TorchTraining
+SIDES: Mapping[str, Callable[[Task], Side]] = {"weft": WeftTraining, "torch": TorchTraining}
+
+
+# --- Data ----------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def read_task(path: Path, data: Path | None, updates: int) -> Iterator[Task]:
+    """The recipe with its first batches, from the files in `data` or a made corpus."""
+    with TemporaryDirectory() as made:
+        overrides = [f"data.folder={data}"] if data else make_corpus(Path(made))
+        recipe = load_recipe(path, [*overrides, "data.valid=[]", "data.test=[]", "train.accumulate=1"])
+        with display() as shown:
+            prepared = prepare(recipe, None, shown)
+        settings = recipe.train
+        batches = Batches(prepared.train.cache, settings.batch_tokens, settings.seed, noise=prepared.noise)
+        taken = [batch for _, [batch] in islice(stream(batches, Position(), 1), updates)]
+        yield Task(recipe, prepared.source.size, prepared.target.size, taken)
+
+
+def make_corpus(folder: Path, pairs: int = 29_000, vocabulary: int = 8_000) -> list[str]:
+    """Write random words in sentences as long as Multi30k's are in 8,000 joint pieces; returns the settings to use it.
+
+    There the logarithm of an English sentence's length has mean 2.61 and deviation 0.32, that of the German sentence's
+    length over it 0.02 and 0.18.
+    """
+    draws = np.random.default_rng(1)
+    source = draws.normal(2.61, 0.32, pairs)
+    target = source + draws.normal(0.02, 0.18, pairs)
+    for name, logarithms in (("train.source", source), ("train.target", target)):
+        lengths = np.exp(logarithms).round().astype(int).clip(1, 60)
+        words = np.split(draws.integers(vocabulary, size=lengths.sum()), lengths.cumsum()[:-1])
+        lines = "".join(" ".join(map(str, row)) + "\n" for row in words)
+        (folder / name).write_text(lines, encoding="utf-8")
+    return [
+        f"data.folder={folder}",
+        f"data.cache={folder}",
+        "data.train=[train.source, train.target]",
+        "text.source={type: whitespace}",
+        "text.target=null",
+    ]
+
+
+# --- Measurement ---------------------------------------------------------------------------------------------------
+
+
+class Turn(NamedTuple):
+    """A few updates of one side."""
+
+    tokens_per_second: float
+    seconds_per_update: float
+    loss: float  # mean
+
+
+Rounds: TypeAlias = dict[str, list[Turn]]  # the turns of each side
+
+
+def measure(sides: Mapping[str, Side], batches: Sequence[Batch], warm_up: int, updates: int) -> Rounds:
+    """Warm up, then rounds of `updates` batches in which each side takes its turn, until the batches are used up."""
+    for side in sides.values():
+        take_turn(side, batches[:warm_up], 1)
+    rounds: Rounds = {name: [] for name in sides}
+    for number, first in enumerate(range(warm_up, len(batches), updates)):
+        names = list(sides) if number % 2 == 0 else list(reversed(sides))
+        for name in names:
+            rounds[name].append(take_turn(sides[name], batches[first : first + updates], first + 1))
+    return rounds
+
+
+def take_turn(side: Side, batches: Sequence[Batch], step: int) -> Turn:
+    """Train on these batches; `step` is the number of the first update."""
+    tokens = sum(int(batch.target.mask.sum()) for batch in batches)
+    started = time.perf_counter()
+    losses = [side(batch, number) for number, batch in enumerate(batches, step)]
+    seconds = time.perf_counter() - started
+    return Turn(tokens / seconds, seconds / len(batches), sum(losses) / len(losses))
+
+
+def peak_memory(name: str, task: Task, threads: int) -> float:
+    """MiB that a process of its own holds at most while one side trains on the batches, torch itself included."""
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        return pool.submit(train_and_look, name, task, threads).result()
+
+
+def train_and_look(name: str, task: Task, threads: int) -> float:
+    import resource
+
+    torch.set_num_threads(threads)
+    take_turn(SIDES[name](task), task.batches, 1)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / 2**20 if sys.platform == "darwin" else peak / 2**10
+
+
+def machine() -> dict[str, str | int]:
+    return {
+        "cpu": cpu_model(),
+        "cores": os.cpu_count() or 1,
+        "threads": torch.get_num_threads(),
+        "torch": torch.__version__,
+        "python": platform.python_version(),
+    }
+
+
+def cpu_model() -> str:
+    facts = Path("/proc/cpuinfo")
+    lines = facts.read_text(encoding="utf-8").split("\n") if facts.exists() else []
+    named = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return named[0] if named else platform.processor() or platform.machine()
+
+
+# --- Report --------------------------------------------------------------------------------------------------------
+
+
+def make_report(rounds: Rounds, sizes: Mapping[str, int], memory: Mapping[str, float]) -> dict[str, Any]:
+    """The medians over the rounds of each side and, if there is a peer, the ratio within each round."""
+    report: dict[str, Any] = {
+        name: {
+            "parameters": sizes[name],
+            "tokens_per_second": spread([turn.tokens_per_second for turn in turns]),
+            "seconds_per_update": median(turn.seconds_per_update for turn in turns),
+            "last_loss": turns[-1].loss,
+            "peak_memory_mib": memory.get(name),
+        }
+        for name, turns in rounds.items()
+    }
+    if "torch" in rounds:
+        pairs = zip(rounds["weft"], rounds["torch"], strict=True)
+        report["ratio"] = spread([weft.tokens_per_second / torch.tokens_per_second for weft, torch in pairs])
+    return report
+
+
+def spread(values: list[float]) -> dict[str, Any]:
+    return {"median": median(values), "min": min(values), "max": max(values), "rounds": values}
+
+
+def render(facts: Mapping[str, Any], report: Mapping[str, Any]) -> str:
+    """The report as a plain table."""
+    lines = [
+        "{recipe} on {data}".format(**facts),
+        "{cpu}, {cores} cores, {threads} threads, torch {torch}, Python {python}".format(**facts),
+        "{rounds} rounds of {updates} updates each in alternation, after {warm_up} to warm up".format(**facts),
+        "",
+        f"{'':<8}{'parameters':>12}{'target tokens/s (min - max)':>32}{'s/update':>10}{'last loss':>11}{'peak MiB':>10}",
+        *(row(name, report[name]) for name in SIDES if name in report),
+    ]
+    if "ratio" not in report:
+        return "\n".join([*lines, "", "no peer: nn.Transformer is not a model of this shape"])
+    ratio = report["ratio"]
+    told = f"weft / torch: {ratio['median']:.2f} ({ratio['min']:.2f} - {ratio['max']:.2f}), the median over the rounds"
+    return "\n".join([*lines, "", told])
+
+
+def row(name: str, side: Mapping[str, Any]) -> str:
+    speed, peak = side["tokens_per_second"], side["peak_memory_mib"]
+    shown = f"{speed['median']:,.0f} ({speed['min']:,.0f} - {speed['max']:,.0f})"
+    memory = "-" if peak is None else f"{peak:,.0f}"
+    return (
+        f"{name:<8}{side['parameters']:>12,}{shown:>32}{side['seconds_per_update']:>10.3f}"
+        f"{side['last_loss']:>11.3f}{memory:>10}"
+    )
+
+
+def main(
+    recipe: Annotated[Path, typer.Option(help="What is trained.")] = RECIPE,
+    data: Annotated[Path | None, typer.Option(help="Folder of the recipe's files. Default: a made corpus.")] = None,
+    rounds: Annotated[int, typer.Option(min=1)] = 9,
+    updates: Annotated[int, typer.Option(min=1, help="Updates of each side in a round.")] = 5,
+    warm_up: Annotated[int, typer.Option(min=1, help="Updates before the first round.")] = 5,
+    threads: Annotated[int | None, typer.Option(min=1, help="Default: as torch chooses.")] = None,
+    memory: Annotated[bool, typer.Option(help="Measure peak memory too, each side in a process of its own.")] = True,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write the figures here as well.")] = None,
+) -> None:
+    """Measure the training speed of a recipe, beside plain torch where torch has the same model."""
+    if threads is not None:
+        torch.set_num_threads(threads)
+    facts = machine() | {"recipe": recipe.stem, "data": str(data) if data else "a made corpus"}
+    facts |= {"rounds": rounds, "updates": updates, "warm_up": warm_up}
+    with read_task(recipe, data, warm_up + rounds * updates) as task:
+        sides = {name: make(task) for name, make in SIDES.items() if name == "weft" or has_peer(task.recipe)}
+        turns = measure(sides, task.batches, warm_up, updates)
+        sizes = {name: parameters(side.model) for name, side in sides.items()}
+        few = task._replace(batches=task.batches[:warm_up])
+        peaks = {name: peak_memory(name, few, torch.get_num_threads()) for name in sides} if memory else {}
+    report = make_report(turns, sizes, peaks)
+    print(render(facts, report))
+    if json_file is not None:
+        write_atomically(json_file, (json.dumps({**facts, **report}, indent=2) + "\n").encode())
+
+
+if __name__ == "__main__":
+    try:
+        typer.run(main)
+    except UserError as error:
+        sys.exit(f"training_speed: {error}")

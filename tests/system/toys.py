@@ -1,0 +1,91 @@
+"""A toy language pair, and recipes so small that a run takes a second or two.
+
+Sentences are made of phrases, article + adjective + noun, joined by verbs. Every word has one translation, and in the
+target the adjective stands after its noun: "the red cat sees a dog" -> "li kato ruja videt un hundo".
+"""
+
+from pathlib import Path
+from random import Random
+from typing import Any
+
+ARTICLES = {"the": "li", "a": "un", "this": "cist"}
+ADJECTIVES = {"red": "ruja", "small": "pika", "old": "alta", "wet": "mola", "loud": "brava"}
+NOUNS = {"cat": "kato", "dog": "hundo", "tree": "arbo", "house": "kaso", "river": "flumo", "child": "ninjo"}
+VERBS = {"sees": "videt", "hears": "audet", "finds": "trovet", "has": "havet"}
+
+
+def sentence(draws: Random) -> tuple[str, str]:
+    """One pair of lines."""
+    verb = draws.choice(list(VERBS))
+    (source_subject, target_subject), (source_object, target_object) = phrase(draws), phrase(draws)
+    return f"{source_subject} {verb} {source_object}", f"{target_subject} {VERBS[verb]} {target_object}"
+
+
+def phrase(draws: Random) -> tuple[str, str]:
+    article, noun = draws.choice(list(ARTICLES)), draws.choice(list(NOUNS))
+    if draws.random() < 0.5:
+        return f"{article} {noun}", f"{ARTICLES[article]} {NOUNS[noun]}"
+    adjective = draws.choice(list(ADJECTIVES))
+    return f"{article} {adjective} {noun}", f"{ARTICLES[article]} {NOUNS[noun]} {ADJECTIVES[adjective]}"
+
+
+def write_corpus(folder: Path, seed: int = 1) -> Path:
+    """train (400 pairs), valid and test (20 each), as two files each."""
+    draws = Random(seed)
+    for name, count in (("train", 400), ("valid", 20), ("test", 20)):
+        write_pairs(folder / name, [sentence(draws) for _ in range(count)])
+    return folder
+
+
+def write_pairs(stem: Path, pairs: list[tuple[str, str]]) -> None:
+    for side, ending in enumerate(("src", "tgt")):
+        lines = "".join(pair[side] + "\n" for pair in pairs)
+        stem.with_suffix(f".{ending}").write_text(lines, "utf-8", newline="\n")
+
+
+def files(name: str) -> list[str]:
+    """The two files of a split."""
+    return [f"{name}.src", f"{name}.tgt"]
+
+
+TRANSFORMER = {
+    "source": {"dim": 16, "positions": "sinusoidal", "dropout": 0.1},
+    "encoder": {"type": "transformer", "layers": 1, "heads": 2, "hidden": 32, "dropout": 0.1},
+    "target": {"dim": 16, "positions": "sinusoidal", "dropout": 0.1},
+    "decoder": {"type": "transformer", "layers": 1, "heads": 2, "hidden": 32, "dropout": 0.1},
+    "tie": "all",
+}
+BAHDANAU = {
+    "source": {"dim": 16, "scaled": False, "dropout": 0.1},
+    "encoder": {"type": "recurrent", "cell": {"dim": 12}},
+    "target": {"dim": 16, "scaled": False, "dropout": 0.1},
+    "decoder": {"type": "bahdanau", "cell": {"dim": 16}, "maxout": 16, "dropout": 0.1},
+    "tie": "all",
+}
+FAMILIES: dict[str, dict[str, Any]] = {"transformer": TRANSFORMER, "bahdanau": BAHDANAU}
+
+
+def recipe(folder: Path, family: str = "transformer", steps: int = 24) -> dict[str, Any]:
+    """Everything that can differ between two runs is on: both kinds of dropout, accumulation, an average."""
+    return {
+        "data": {
+            "folder": str(folder),
+            "train": files("train"),
+            "valid": files("valid"),
+            "test": files("test"),
+            "max_length": 40,
+        },
+        "text": {"source": {"type": "bpe", "size": 90, "unknown": "token", "dropout": 0.1}},
+        "model": FAMILIES[family],
+        "train": {
+            "steps": steps,
+            "batch_tokens": 300,
+            "accumulate": 2,
+            "schedule": {"peak": 0.01, "warmup": 5},
+            "average": {"type": "exponential", "decay": 0.9},
+            "validation": {"every": 8, "lines": 10, "search": "greedy"},
+            "checkpoint_steps": 10,
+            "log_every": 3,
+        },
+        "translate": {"search": "greedy"},
+    }
