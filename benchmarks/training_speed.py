@@ -177,7 +177,7 @@ def has_peer(recipe: Recipe) -> bool:
     node: dict[str, Any] = describe(recipe, REGISTRY)["model"]
     wanted = {"type": "transformer", "norm": "pre", "activation": "relu", "rotary": False}
     encoder, decoder = node["encoder"], node["decoder"]
-    return (
+    return bool(
         encoder.items() >= wanted.items()
         and {**encoder, "layers": decoder.get("layers")} == decoder
         and node["source"] == node["target"]
@@ -253,8 +253,8 @@ def measure(sides: Mapping[str, Side], batches: Sequence[Batch], warm_up: int, u
         take_turn(side, batches[:warm_up], 1)
     rounds: Rounds = {name: [] for name in sides}
     for number, first in enumerate(range(warm_up, len(batches), updates)):
-        names = list(sides) if number % 2 == 0 else list(reversed(sides))
-        for name in names:
+        order = 1 if number % 2 == 0 else -1
+        for name in list(sides)[::order]:
             rounds[name].append(take_turn(sides[name], batches[first : first + updates], first + 1))
     return rounds
 
@@ -268,24 +268,29 @@ def take_turn(side: Side, batches: Sequence[Batch], step: int) -> Turn:
     return Turn(tokens / seconds, seconds / len(batches), sum(losses) / len(losses))
 
 
-def peak_memory(name: str, task: Task, threads: int) -> float:
-    """MiB that a process of its own holds at most while one side trains on the batches, torch itself included."""
+def peak_memory(name: str, task: Task, threads: int) -> float | None:
+    """MiB that a process of its own holds at most while one side trains on the batches; None: not told here."""
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:
         return pool.submit(train_and_look, name, task, threads).result()
 
 
-def train_and_look(name: str, task: Task, threads: int) -> float:
-    import resource
-
+def train_and_look(name: str, task: Task, threads: int) -> float | None:
+    """Linux tells the peak of a process in its status; getrusage would count the parent's as well."""
     torch.set_num_threads(threads)
     take_turn(SIDES[name](task), task.batches, 1)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / 2**20 if sys.platform == "darwin" else peak / 2**10
+    peak = first_value(Path("/proc/self/status"), "VmHWM")
+    return None if peak is None else int(peak.removesuffix(" kB")) / 1024
+
+
+def first_value(path: Path, name: str) -> str | None:
+    """The first value of this name in a file of lines such as `name: value`; None where there is no such file."""
+    lines = path.read_text(encoding="utf-8").split("\n") if path.exists() else []
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith(name)), None)
 
 
 def machine() -> dict[str, str | int]:
     return {
-        "cpu": cpu_model(),
+        "cpu": first_value(Path("/proc/cpuinfo"), "model name") or platform.processor() or platform.machine(),
         "cores": os.cpu_count() or 1,
         "threads": torch.get_num_threads(),
         "torch": torch.__version__,
@@ -293,17 +298,10 @@ def machine() -> dict[str, str | int]:
     }
 
 
-def cpu_model() -> str:
-    facts = Path("/proc/cpuinfo")
-    lines = facts.read_text(encoding="utf-8").split("\n") if facts.exists() else []
-    named = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return named[0] if named else platform.processor() or platform.machine()
-
-
 # --- Report --------------------------------------------------------------------------------------------------------
 
 
-def make_report(rounds: Rounds, sizes: Mapping[str, int], memory: Mapping[str, float]) -> dict[str, Any]:
+def make_report(rounds: Rounds, sizes: Mapping[str, int], memory: Mapping[str, float | None]) -> dict[str, Any]:
     """The medians over the rounds of each side and, if there is a peer, the ratio within each round."""
     report: dict[str, Any] = {
         name: {
@@ -332,7 +330,7 @@ def render(facts: Mapping[str, Any], report: Mapping[str, Any]) -> str:
         "{cpu}, {cores} cores, {threads} threads, torch {torch}, Python {python}".format(**facts),
         "{rounds} rounds of {updates} updates each in alternation, after {warm_up} to warm up".format(**facts),
         "",
-        f"{'':<8}{'parameters':>12}{'target tokens/s (min - max)':>32}{'s/update':>10}{'last loss':>11}{'peak MiB':>10}",
+        f"{'':<8}{'parameters':>12}{'target tokens/s (min - max)':>30}{'s/update':>10}{'last loss':>11}{'peak MiB':>10}",
         *(row(name, report[name]) for name in SIDES if name in report),
     ]
     if "ratio" not in report:
@@ -347,7 +345,7 @@ def row(name: str, side: Mapping[str, Any]) -> str:
     shown = f"{speed['median']:,.0f} ({speed['min']:,.0f} - {speed['max']:,.0f})"
     memory = "-" if peak is None else f"{peak:,.0f}"
     return (
-        f"{name:<8}{side['parameters']:>12,}{shown:>32}{side['seconds_per_update']:>10.3f}"
+        f"{name:<8}{side['parameters']:>12,}{shown:>30}{side['seconds_per_update']:>10.3f}"
         f"{side['last_loss']:>11.3f}{memory:>10}"
     )
 

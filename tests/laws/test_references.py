@@ -1,5 +1,6 @@
 """Law 4: cells, attention and losses equal torch's own with the same weights, and a plain writing of the paper."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -33,12 +34,14 @@ def array(tensor: Tensor) -> Array:
 
 
 def sigmoid(x: Array) -> Array:
-    return 1 / (1 + np.exp(-x))
+    gate: Array = 1 / (1 + np.exp(-x))
+    return gate
 
 
 def softmax(x: Array) -> Array:
-    e: Array = np.exp(x - x.max(-1, keepdims=True))
-    return e / e.sum(-1, keepdims=True)
+    e = np.exp(x - x.max(-1, keepdims=True))
+    shares: Array = e / e.sum(-1, keepdims=True)
+    return shares
 
 
 def sequence(*shape: int) -> Padded:
@@ -49,11 +52,15 @@ def sequence(*shape: int) -> Padded:
 def test_gru_with_reset_after_is_torchs() -> None:
     ours = GRU(5, dim=7, reset="after").double()
     theirs = nn.GRU(5, 7, batch_first=True).double()
-    with torch.no_grad():
-        theirs.weight_ih_l0.copy_(ours.input.weight)
-        theirs.bias_ih_l0.copy_(ours.input.bias)
-        theirs.weight_hh_l0.copy_(torch.cat([ours.gates.weight, ours.candidate.weight]))
-        theirs.bias_hh_l0.copy_(torch.cat([torch.zeros(14), ours.candidate.bias]))
+    weights = ours.state_dict()
+    theirs.load_state_dict(
+        {
+            "weight_ih_l0": weights["input.weight"],
+            "bias_ih_l0": weights["input.bias"],
+            "weight_hh_l0": torch.cat([weights["gates.weight"], weights["candidate.weight"]]),
+            "bias_hh_l0": torch.cat([torch.zeros(14), weights["candidate.bias"]]),
+        }
+    )
     x = sequence(3, 6, 5)
     outputs, (last,) = unroll(ours, x)
     expected, final = theirs(x.data)
@@ -88,28 +95,29 @@ def test_the_carry_is_the_one_at_the_real_length() -> None:
 def test_self_attention_is_torchs() -> None:
     ours = SelfAttention(8, heads=2).double()
     theirs = nn.MultiheadAttention(8, 2, batch_first=True).double()
-    with torch.no_grad():
-        theirs.in_proj_weight.copy_(ours.project.weight)
-        theirs.in_proj_bias.copy_(ours.project.bias)
-        theirs.out_proj.weight.copy_(ours.out.weight)
-        theirs.out_proj.bias.copy_(ours.out.bias)
+    names = {"in_proj_": "project.", "out_proj.": "out."}
+    weights = ours.state_dict()
+    theirs.load_state_dict({a + end: weights[b + end] for a, b in names.items() for end in ("weight", "bias")})
     x = sequence(3, 5, 8)
     x.mask[1, 3:] = False
-    y, weights = ours(x.data, x.bias(torch.float64)[:, None, None])
-    expected, expected_weights = theirs(x.data, x.data, x.data, key_padding_mask=~x.mask, average_attn_weights=False)
+    y, looks = ours(x.data, x.bias(torch.float64)[:, None, None])
+    expected, expected_looks = theirs(x.data, x.data, x.data, key_padding_mask=~x.mask, average_attn_weights=False)
     assert_close(y, expected)
-    assert_close(weights, expected_weights)
+    assert_close(looks, expected_looks)
 
 
 def test_attention_to_a_memory_is_torchs() -> None:
     ours = Attention(8, Sizes(6, 6), heads=2, projected=True).double()
     theirs = nn.MultiheadAttention(8, 2, kdim=6, vdim=6, batch_first=True).double()
-    with torch.no_grad():
-        for mine, name in ((ours.query, "q_proj_weight"), (ours.key, "k_proj_weight"), (ours.value, "v_proj_weight")):
-            getattr(theirs, name).copy_(mine.weight)
-        theirs.in_proj_bias.copy_(torch.cat([ours.query.bias, ours.key.bias, ours.value.bias]))  # type: ignore[list-item]
-        theirs.out_proj.weight.copy_(ours.out.weight)
-        theirs.out_proj.bias.copy_(ours.out.bias)
+    weights = ours.state_dict()
+    theirs.load_state_dict(
+        {
+            **{f"{name[0]}_proj_weight": weights[f"{name}.weight"] for name in ("query", "key", "value")},
+            "in_proj_bias": torch.cat([weights[f"{name}.bias"] for name in ("query", "key", "value")]),
+            "out_proj.weight": weights["out.weight"],
+            "out_proj.bias": weights["out.bias"],
+        }
+    )
     memory, query = sequence(2, 5, 6), sequence(2, 3, 8).data
     context, _ = ours(query, ours.prepare(Memory(memory.data, memory.data, memory.mask)))
     expected, _ = theirs(query, memory.data, memory.data)
@@ -171,9 +179,15 @@ def test_rotated_products_depend_on_the_distance_alone() -> None:
 @pytest.mark.parametrize("bias", [True, False])
 def test_cross_entropy_and_its_gradients_are_torchs(smoothing: float, chunk: int, bias: bool) -> None:
     embedding = small(REGISTRY[Embed]["tokens"])
-    parts = {"encoder": small(REGISTRY[Encoder]["transformer"]), "decoder": small(REGISTRY[Decoder]["transformer"])}
-    head = small(REGISTRY[Head]["linear"])
-    model = make(Slots(source=embedding, target=embedding, head=lambda *sizes: head(*sizes, bias=bias), **parts))
+    model = make(
+        Slots(
+            source=embedding,
+            encoder=small(REGISTRY[Encoder]["transformer"]),
+            target=embedding,
+            decoder=small(REGISTRY[Decoder]["transformer"]),
+            head=partial(REGISTRY[Head]["linear"], bias=bias),
+        )
+    )
     pairs = batch((4, 6), (5, 3))
     loss = CrossEntropy(smoothing=smoothing, chunk=chunk)(model, pairs)
     logits = model.head(model.features(pairs).hidden)[pairs.target.mask]

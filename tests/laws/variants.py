@@ -6,6 +6,7 @@ adds a part or an option to the registry has it under every law, without writing
 
 import inspect
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from types import UnionType
 from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
@@ -31,7 +32,7 @@ class Variant(NamedTuple):
 
 def settings_of(part: type) -> dict[str, Any]:
     """The annotations of what a user may write for a part."""
-    hints = get_type_hints(part.__init__)
+    hints = get_type_hints(part.__init__)  # type: ignore[misc]
     parameters = inspect.signature(part).parameters.values()
     return {one.name: hints[one.name] for one in parameters if one.kind is inspect.Parameter.KEYWORD_ONLY}
 
@@ -81,8 +82,8 @@ def models() -> Iterator[Variant]:
     base = Slots(source=plain, encoder=recurrent, target=plain, decoder=small(REGISTRY[Decoder]["transformer"]))
     for slot, role in (("source", Embed), ("encoder", Encoder), ("target", Embed), ("decoder", Decoder)):
         for variant in variants(role):
-            filled = {"source": base.source, "encoder": base.encoder, "target": base.target, "decoder": base.decoder}
-            yield Variant(f"{slot}-{variant.name}", partial(make, Slots(**{**filled, slot: variant.make})))
+            changed: Any = {slot: variant.make}
+            yield Variant(f"{slot}-{variant.name}", partial(make, replace(base, **changed)))
 
 
 def make(slots: Slots) -> Model:

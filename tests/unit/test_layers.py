@@ -100,7 +100,7 @@ def test_a_head_scores_chosen_classes_alone() -> None:
 )
 def test_sizes_that_do_not_fit_are_told_with_their_place(changed: dict[str, object], joint: bool, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        build(Slots(**{**vars(TINY), **changed}), 11, 11, joint=joint)  # type: ignore[arg-type]
+        build(Slots(**{**vars(TINY), **changed}), 11, 11, joint=joint)
 
 
 def test_reversal_keeps_the_padding_at_the_end() -> None:

@@ -1,0 +1,112 @@
+"""Commands of Weft in processes of their own, which can be told to stop, killed, or made to die while they write.
+
+They are forked from a server that has imported everything already, so that each starts at once.
+"""
+
+import multiprocessing
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+CONTEXT = multiprocessing.get_context("forkserver")
+CONTEXT.set_forkserver_preload(["weft.train.run", "weft.engine.evaluation", "weft.engine.output", "sacrebleu.metrics"])
+PATIENCE = 60.0  # seconds until a command is taken for stuck
+NEVER = 10**9
+
+
+class Result(NamedTuple):
+    """What came of a command. A negative code is the signal that killed it."""
+
+    code: int
+    out: bytes
+    err: str
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines on standard output; the last must have ended."""
+        assert not self.out or self.out.endswith(b"\n")
+        return self.out.decode("utf-8").split("\n")[:-1]
+
+
+class Running:
+    """A command that may still run."""
+
+    def __init__(self, arguments: tuple[str, ...], folder: Path, dies_at: int):
+        self.folder = folder
+        self.process = CONTEXT.Process(target=_run, args=(arguments, folder, dies_at, os.environ.get("WEFT_CACHE", "")))
+        self.process.start()
+
+    def send(self, number: signal.Signals) -> None:
+        assert self.process.pid is not None
+        os.kill(self.process.pid, number)
+
+    def wait(self) -> Result:
+        self.process.join(PATIENCE)
+        assert self.process.exitcode is not None, "the command is stuck"
+        out, err = ((self.folder / name).read_bytes() for name in ("out", "err"))
+        return Result(self.process.exitcode, out, err.decode("utf-8"))
+
+    def wait_for(self, path: Path, lines: int) -> None:
+        """Until the file has so many lines, or the command has ended."""
+        end = time.monotonic() + PATIENCE
+        while self.process.is_alive() and (not path.exists() or path.read_bytes().count(b"\n") < lines):
+            assert time.monotonic() < end, "the command is stuck"
+            time.sleep(0.001)
+
+
+@contextmanager
+def running(*arguments: str | Path, stdin: bytes = b"", dies_at: int = NEVER) -> Iterator[Running]:
+    """Start a command. With `dies_at` it is killed when it is about to bring something to the disk for the nth time."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "in").write_bytes(stdin)
+        command = Running(tuple(map(str, arguments)), folder, dies_at)
+        try:
+            yield command
+        finally:
+            command.process.kill()
+            command.process.join()
+
+
+def weft(*arguments: str | Path, stdin: bytes = b"", dies_at: int = NEVER) -> Result:
+    """Run a command to its end."""
+    with running(*arguments, stdin=stdin, dies_at=dies_at) as command:
+        return command.wait()
+
+
+def _run(arguments: tuple[str, ...], folder: Path, dies_at: int, cache: str) -> None:
+    """In the new process: be `weft arguments`."""
+    import torch
+
+    from weft.cli import main
+
+    torch.set_num_threads(1)
+    os.environ["WEFT_CACHE"] = cache
+    _redirect(folder)
+    _die_at(dies_at)
+    sys.argv = ["weft", *arguments]
+    main()
+
+
+def _redirect(folder: Path) -> None:
+    for number, (name, flags) in enumerate((("in", os.O_RDONLY), ("out", os.O_WRONLY), ("err", os.O_WRONLY))):
+        os.dup2(os.open(folder / name, flags | os.O_CREAT), number)
+    sys.stdin = os.fdopen(0, encoding="utf-8")
+
+
+def _die_at(number: int) -> None:
+    """Let the nth call of fsync be the end."""
+    really, calls = os.fsync, iter(range(1, number))
+
+    def fsync(descriptor: int) -> None:
+        if next(calls, None) is None:
+            os.kill(os.getpid(), signal.SIGKILL)
+        really(descriptor)
+
+    os.fsync = fsync
