@@ -53,40 +53,38 @@ class Loop:
     best: float | None = None  # the best validation so far
     since: int = 0  # validations after it
     seconds: float = 0.0  # of training so far, validation included
+    saved: float = field(default_factory=time.monotonic)  # when the last checkpoint was written
 
     def run(self, interrupt: Interrupt) -> End:
         """Train until the steps are done, patience has run out, or a signal came; then everything is on disk."""
-        settings = self.recipe.train
-        log = Log(self.folder.log, self.position.step)
-        meter = Meter(self.seconds)
-        saved = time.monotonic()
-        end: End = "done"
-        for position, batches in stream(self.parts.batches, self.position, settings.accumulate):
-            if position.step > settings.steps:
-                break
-            self._update(position, batches, meter)
-            if self._due(settings.log_every) or position.step == 1:
-                self._report(meter, log)
-            if self._due(settings.validation.every):
+        log, meter = Log(self.folder.log, self.position.step), Meter(self.seconds)
+        updates = stream(self.parts.batches, self.position, self.recipe.train.accumulate)
+        while (end := self._end(interrupt)) is None:
+            self._update(*next(updates), meter)
+            self._report(meter, log)
+            with meter.paused():
                 self._validate(log)
-            self.seconds = meter.seconds()
-            if self._due(settings.checkpoint_steps) or time.monotonic() - saved > 60 * settings.checkpoint_minutes:
-                self.save()
-                saved = time.monotonic()
-            if interrupt.signal is not None:
-                end = "interrupted"
-                break
-            if settings.validation.patience is not None and self.since >= settings.validation.patience:
-                end = "patience"
-                break
+                self.seconds = meter.seconds()
+                if self._due(self.recipe.train.checkpoint_steps) or self._minutes_since_saved_are_over():
+                    self.save()
         self.save()
         return end
+
+    def _end(self, interrupt: Interrupt) -> End | None:
+        if self.position.step >= self.recipe.train.steps:
+            return "done"
+        if interrupt.signal is not None:
+            return "interrupted"
+        patience = self.recipe.train.validation.patience
+        return "patience" if patience is not None and self.since >= patience else None
 
     def _due(self, every: int) -> bool:
         return self.position.step % every == 0 or self.position.step == self.recipe.train.steps
 
+    def _minutes_since_saved_are_over(self) -> bool:
+        return time.monotonic() - self.saved > 60 * self.recipe.train.checkpoint_minutes
+
     def _update(self, position: Position, batches: list[Batch], meter: Meter) -> None:
-        started = time.monotonic()
         set_draws(self.recipe.train.seed, "step", position.step)
         model = self.parts.trained.model
         device = next(model.parameters()).device
@@ -104,7 +102,7 @@ class Loop:
         if self.parts.average is not None:
             self.parts.average.update(position.step, weights_of(model))
         self.position = position
-        meter.add(sums, time.monotonic() - started)
+        meter.add(sums)
 
     def _advice(self, step: int) -> str:
         return (
@@ -115,6 +113,8 @@ class Loop:
 
     def _report(self, meter: Meter, log: Log) -> None:
         step, steps = self.position.step, self.recipe.train.steps
+        if step > 1 and not self._due(self.recipe.train.log_every):
+            return
         seconds = meter.seconds()
         record = {"step": step, "epoch": self.position.epoch + 1, "rate": self.parts.schedule(step), **meter.report()}
         record |= {"best": self.best, "seconds": seconds, "left": seconds / step * (steps - step)}
@@ -123,6 +123,8 @@ class Loop:
 
     def _validate(self, log: Log) -> None:
         """Score the weights that would be kept (the average, if there is one), and keep them if they are the best."""
+        if not self._due(self.recipe.train.validation.every):
+            return
         raw = {name: weight.clone() for name, weight in weights_of(self.parts.trained.model).items()}
         kept = self._kept(raw)
         fill(self.parts.trained.model, kept, self.folder.path)
@@ -157,6 +159,7 @@ class Loop:
         }
         state = {"best": self.best, "since": self.since, "seconds": self.seconds, "position": asdict(self.position)}
         save_checkpoint(self.folder.checkpoints, self.position.step, Checkpoint(groups, state))
+        self.saved = time.monotonic()
 
     def restore(self, checkpoint: Checkpoint) -> None:
         """Be where the checkpoint was."""

@@ -1,6 +1,8 @@
 """Counting what happened since the last report."""
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from weft.train.update import Sums
@@ -11,26 +13,35 @@ class Meter:
 
     def __init__(self, seconds: float):
         self.started = time.monotonic() - seconds
-        self.seen: list[Sums] = []
-        self.busy = 0.0
+        self._restart()
 
     def seconds(self) -> float:
         """The run's time so far."""
         return time.monotonic() - self.started
 
-    def add(self, sums: Sums, seconds: float) -> None:
+    def add(self, sums: Sums) -> None:
         self.seen.append(sums)
-        self.busy += seconds
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """What is done inside does not count as training in tokens per second."""
+        before = time.monotonic()
+        yield
+        self.since += time.monotonic() - before
 
     def report(self) -> dict[str, Any]:
-        """Means since the last report. Tokens are real target tokens, and their rate counts time in updates alone."""
+        """Means since the last report. Tokens are real target tokens; their rate counts batches and updates."""
         count = sum(sums.count for sums in self.seen)
         record = {
             "loss": sum(sums.loss for sums in self.seen) / count,
             "nll": sum(sums.nll for sums in self.seen) / count,
             "accuracy": 100 * sum(sums.right for sums in self.seen) / count,
             "norm": sum(sums.norm for sums in self.seen) / len(self.seen),
-            "tokens_per_second": count / self.busy,
+            "tokens_per_second": count / (time.monotonic() - self.since),
         }
-        self.seen, self.busy = [], 0.0
+        self._restart()
         return record
+
+    def _restart(self) -> None:
+        self.since = time.monotonic()
+        self.seen: list[Sums] = []
