@@ -323,6 +323,9 @@ def spread(values: list[float]) -> dict[str, Any]:
     return {"median": median(values), "min": min(values), "max": max(values), "rounds": values}
 
 
+HEADER = "          parameters   target tokens/s (min - max)  s/update  last loss  peak MiB"
+
+
 def render(facts: Mapping[str, Any], report: Mapping[str, Any]) -> str:
     """The report as a plain table."""
     lines = [
@@ -330,7 +333,7 @@ def render(facts: Mapping[str, Any], report: Mapping[str, Any]) -> str:
         "{cpu}, {cores} cores, {threads} threads, torch {torch}, Python {python}".format(**facts),
         "{rounds} rounds of {updates} updates each in alternation, after {warm_up} to warm up".format(**facts),
         "",
-        f"{'':<8}{'parameters':>12}{'target tokens/s (min - max)':>30}{'s/update':>10}{'last loss':>11}{'peak MiB':>10}",
+        HEADER,
         *(row(name, report[name]) for name in SIDES if name in report),
     ]
     if "ratio" not in report:
@@ -374,7 +377,7 @@ def main(
     report = make_report(turns, sizes, peaks)
     print(render(facts, report))
     if json_file is not None:
-        write_atomically(json_file, (json.dumps({**facts, **report}, indent=2) + "\n").encode())
+        write_atomically(json_file, (json.dumps({"setting": facts, "figures": report}, indent=2) + "\n").encode())
 
 
 if __name__ == "__main__":

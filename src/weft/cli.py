@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import errno
-import os
+import io
 import sys
 from pathlib import Path
 from typing import Annotated, NoReturn
@@ -154,19 +153,14 @@ def show(
 
 def main() -> NoReturn:
     """Run a command; a user's mistake is one message and exit code 2, never a traceback."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")  # as all text here, whatever the terminal says
     try:
-        app(standalone_mode=True)
+        app(standalone_mode=True)  # Ctrl-C and a reader of our output who went away are dealt with in there
     except UserError as error:
         stop(str(error), 2)
-    except KeyboardInterrupt:
-        stop("stopped", 130)
-    except BrokenPipeError:  # the reader of our output went away
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
-    except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EACCES, errno.EROFS, errno.EDQUOT):
-            raise
-        stop(f"{error.filename or 'a file'} could not be written: {error.strerror}", 2)
+    except OSError as error:  # a full disk, a name that is too long ...
+        stop(f"{error.filename}: {error.strerror}" if error.filename else str(error), 2)
     sys.exit(0)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from system import toys
+from system.commands import weft
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -24,3 +25,18 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 @pytest.fixture(scope="session")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return toys.write_corpus(tmp_path_factory.mktemp("corpus"))
+
+
+@pytest.fixture(scope="session")
+def runs(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A run folder of each family, made by the command."""
+    folder = tmp_path_factory.mktemp("runs")
+    for family in toys.FAMILIES:
+        recipe = toys.write_recipe(folder / f"{family}.yaml", toys.learning_recipe(corpus, family))
+        assert weft("train", recipe, "--out", folder / family).code == 0
+    return {family: folder / family for family in toys.FAMILIES}
+
+
+@pytest.fixture(params=toys.FAMILIES)
+def run(request: pytest.FixtureRequest, runs: dict[str, Path]) -> Path:
+    return runs[request.param]

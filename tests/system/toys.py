@@ -8,6 +8,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from weft.config.document import as_text
+
 ARTICLES = {"the": "li", "a": "un", "this": "cist"}
 ADJECTIVES = {"red": "ruja", "small": "pika", "old": "alta", "wet": "mola", "loud": "brava"}
 NOUNS = {"cat": "kato", "dog": "hundo", "tree": "arbo", "house": "kaso", "river": "flumo", "child": "ninjo"}
@@ -89,3 +91,22 @@ def recipe(folder: Path, family: str = "transformer", steps: int = 24) -> dict[s
         },
         "translate": {"search": "greedy"},
     }
+
+
+def learning_recipe(folder: Path, family: str) -> dict[str, Any]:
+    """Enough steps to learn some of the language."""
+    node = recipe(folder, family, steps=80)
+    node["text"] = {"source": "word"}
+    node["train"] |= {
+        "accumulate": 1,
+        "schedule": {"peak": 0.03, "warmup": 10},
+        "validation": {"every": 40, "search": "greedy"},
+        "checkpoint_steps": 50,
+        "log_every": 20,
+    }
+    return node
+
+
+def write_recipe(path: Path, node: dict[str, Any]) -> Path:
+    path.write_text(as_text(node), "utf-8")
+    return path

@@ -175,7 +175,7 @@ def test_render() -> None:
 
 
 def test_as_json() -> None:
-    text = json.dumps(as_json([Score("bleu", 12.345, "higher", "nrefs:1")]))
+    text = as_json([Score("bleu", 12.345, "higher", "nrefs:1")])
     assert json.loads(text) == [{"name": "bleu", "value": 12.345, "better": "higher", "signature": "nrefs:1"}]
 
 

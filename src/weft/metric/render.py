@@ -1,5 +1,6 @@
 """Scores for people and for programs."""
 
+import json
 from collections.abc import Sequence
 
 from weft.metric.score import Score
@@ -13,6 +14,6 @@ def render(scores: Sequence[Score]) -> str:
     )
 
 
-def as_json(scores: Sequence[Score]) -> list[dict[str, str | float]]:
-    """The scores as plain values for json.dump, nothing rounded."""
-    return [score._asdict() for score in scores]
+def as_json(scores: Sequence[Score]) -> str:
+    """A JSON list with an object per score, nothing rounded."""
+    return json.dumps([score._asdict() for score in scores], indent=2)

@@ -41,7 +41,8 @@ class Exponential:
             self.average = {name: weight.detach().clone() for name, weight in weights.items()}
             return
         share = 1 - min(self.decay, (1 + step) / (10 + step))
-        torch._foreach_lerp_(list(self.average.values()), [weight.detach() for weight in weights.values()], share)
+        averages = [self.average[name] for name in weights]  # what was restored may stand in another order
+        torch._foreach_lerp_(averages, [weight.detach() for weight in weights.values()], share)
 
     def weights(self) -> Weights | None:
         return self.average or None

@@ -65,9 +65,9 @@ def load_model(path: Path) -> Trained:
 
 
 def find_model(path: Path) -> Path:
-    """A model folder itself, or the best model of a run folder."""
+    """A model folder itself, or of a run folder the best model (the last, if none was validated yet)."""
     recover_folder(path / "best")
-    for folder in (path, path / "best"):
+    for folder in (path, path / "best", path / "last"):
         if (folder / MANIFEST).is_file() and (folder / WEIGHTS).is_file():
             return folder
     if not path.exists():

@@ -9,6 +9,7 @@ best/  last/     model folders
 """
 
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,15 +47,21 @@ class RunFolder:
         return self.path / "last"
 
     def check_free(self) -> None:
-        """A folder that already holds something is never written into."""
+        """Before any work: the folder can be made, and one that already holds something is never written into."""
         if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
             raise UserError(
                 f"{self.path} exists already. To go on with that run: weft train --resume {self.path}; "
                 "to start a new one, give another --out or remove the folder."
             )
+        above = next(folder for folder in (self.path, *self.path.absolute().parents) if folder.exists())
+        if not above.is_dir() or not os.access(above, os.W_OK):
+            raise UserError(
+                f"{self.path} cannot be made: {above} is no folder that can be written to. Give another --out."
+            )
 
     def create(self, recipe: Recipe, prepared: Prepared) -> None:
         """Make the folder, with all that a later resume needs to begin at the same first step."""
+        self.path.absolute().parent.mkdir(parents=True, exist_ok=True)
         with atomic_folder(self.path) as new:
             (new / CONFIG).write_text(as_text(describe(recipe, REGISTRY)), "utf-8")
             write_json(new / DATA, {"fingerprint": prepared.fingerprint, **prepared.report.to_json()})

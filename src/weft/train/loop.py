@@ -52,22 +52,25 @@ class Loop:
     position: Position = field(default_factory=Position)
     best: float | None = None  # the best validation so far
     since: int = 0  # validations after it
-    seconds: float = 0.0  # of training so far, validation included
+    meter: Meter = field(default_factory=Meter)
     saved: float = field(default_factory=time.monotonic)  # when the last checkpoint was written
+    saved_step: int = 0
 
     def run(self, interrupt: Interrupt) -> End:
         """Train until the steps are done, patience has run out, or a signal came; then everything is on disk."""
-        log, meter = Log(self.folder.log, self.position.step), Meter(self.seconds)
+        log = Log(self.folder.log, self.position.step)
         updates = stream(self.parts.batches, self.position, self.recipe.train.accumulate)
         while (end := self._end(interrupt)) is None:
-            self._update(*next(updates), meter)
-            self._report(meter, log)
-            with meter.paused():
+            self._update(*next(updates))
+            self._report(log)
+            with self.meter.paused():
                 self._validate(log)
-                self.seconds = meter.seconds()
                 if self._due(self.recipe.train.checkpoint_steps) or self._minutes_since_saved_are_over():
                     self.save()
         self.save()
+        if end == "interrupted":
+            trained = self.parts.trained._replace(metrics={"step": self.position.step})
+            save_model(self.folder.last, trained, self._kept(weights_of(trained.model)))
         return end
 
     def _end(self, interrupt: Interrupt) -> End | None:
@@ -84,7 +87,7 @@ class Loop:
     def _minutes_since_saved_are_over(self) -> bool:
         return time.monotonic() - self.saved > 60 * self.recipe.train.checkpoint_minutes
 
-    def _update(self, position: Position, batches: list[Batch], meter: Meter) -> None:
+    def _update(self, position: Position, batches: list[Batch]) -> None:
         set_draws(self.recipe.train.seed, "step", position.step)
         model = self.parts.trained.model
         device = next(model.parameters()).device
@@ -102,7 +105,7 @@ class Loop:
         if self.parts.average is not None:
             self.parts.average.update(position.step, weights_of(model))
         self.position = position
-        meter.add(sums)
+        self.meter.add(sums)
 
     def _advice(self, step: int) -> str:
         return (
@@ -111,12 +114,12 @@ class Loop:
             f"train.schedule.warmup, or train.clip=1.\nCheckpoints from before are in {self.folder.checkpoints}."
         )
 
-    def _report(self, meter: Meter, log: Log) -> None:
+    def _report(self, log: Log) -> None:
         step, steps = self.position.step, self.recipe.train.steps
         if step > 1 and not self._due(self.recipe.train.log_every):
             return
-        seconds = meter.seconds()
-        record = {"step": step, "epoch": self.position.epoch + 1, "rate": self.parts.schedule(step), **meter.report()}
+        seconds, means = self.meter.seconds(), self.meter.report()
+        record = {"step": step, "epoch": self.position.epoch + 1, "rate": self.parts.schedule(step), **means}
         record |= {"best": self.best, "seconds": seconds, "left": seconds / step * (steps - step)}
         log.write(record)
         self.display.step(record, steps)
@@ -151,15 +154,17 @@ class Loop:
             self.display.say(validation_line(record, chosen, improved=improved))
 
     def save(self) -> None:
-        """Write a checkpoint from which the run goes on exactly."""
+        """Write a checkpoint from which the run goes on exactly, unless this step has one."""
+        if self.saved_step == self.position.step:
+            return
         groups = {
             "weights": weights_of(self.parts.trained.model),
             "optimiser": self.parts.optimiser.tensors(),
             "average": self.parts.average.tensors() if self.parts.average else {},
         }
-        state = {"best": self.best, "since": self.since, "seconds": self.seconds, "position": asdict(self.position)}
+        state = {"best": self.best, "since": self.since, "position": asdict(self.position), "meter": self.meter.state()}
         save_checkpoint(self.folder.checkpoints, self.position.step, Checkpoint(groups, state))
-        self.saved = time.monotonic()
+        self.saved, self.saved_step = time.monotonic(), self.position.step
 
     def restore(self, checkpoint: Checkpoint) -> None:
         """Be where the checkpoint was."""
@@ -168,5 +173,6 @@ class Loop:
         if self.parts.average is not None:
             self.parts.average.restore(dict(checkpoint.groups["average"]))
         state = checkpoint.state
-        self.best, self.since, self.seconds = state["best"], state["since"], state["seconds"]
+        self.best, self.since, self.meter = state["best"], state["since"], Meter.restored(state["meter"])
         self.position = Position(**state["position"])
+        self.saved_step = self.position.step

@@ -1,19 +1,34 @@
 """Counting what happened since the last report."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from typing import Any
 
 from weft.train.update import Sums
 
 
 class Meter:
-    """Adds updates up; a report gives their means and starts anew. Time goes on from `seconds`."""
+    """Adds updates up; a report gives their means and starts anew.
 
-    def __init__(self, seconds: float):
-        self.started = time.monotonic() - seconds
-        self._restart()
+    A run that goes on gives the seconds it had, what it had seen since its last report, and in how many seconds.
+    """
+
+    def __init__(self, seconds: float = 0.0, seen: Sequence[Sums] = (), busy: float = 0.0):
+        now = time.monotonic()
+        self.started, self.since = now - seconds, now - busy
+        self.seen = list(seen)
+
+    @classmethod
+    def restored(cls, state: dict[str, Any]) -> "Meter":
+        """Go on from a state."""
+        return cls(state["seconds"], [Sums(**sums) for sums in state["seen"]], state["busy"])
+
+    def state(self) -> dict[str, Any]:
+        """Plain numbers to go on from."""
+        seen = [asdict(sums) for sums in self.seen]
+        return {"seconds": self.seconds(), "seen": seen, "busy": time.monotonic() - self.since}
 
     def seconds(self) -> float:
         """The run's time so far."""
@@ -39,9 +54,5 @@ class Meter:
             "norm": sum(sums.norm for sums in self.seen) / len(self.seen),
             "tokens_per_second": count / (time.monotonic() - self.since),
         }
-        self._restart()
+        self.since, self.seen = time.monotonic(), []
         return record
-
-    def _restart(self) -> None:
-        self.since = time.monotonic()
-        self.seen: list[Sums] = []

@@ -1,0 +1,105 @@
+"""Scores of a trained model on Multi30k, English to German, with what its training took.
+
+    python benchmarks/evaluate_multi30k.py RUN FOLDER              # test_2016_flickr
+    python benchmarks/evaluate_multi30k.py RUN FOLDER --split val --json scores.json
+
+Three scores: BLEU and chrF of sacrebleu on the text as it is; and BLEU of lower-cased text in Moses tokens
+on both sides, which is what papers on Multi30k report for the most part.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Annotated, Any
+
+import typer
+
+import weft
+from weft.core.errors import UserError
+from weft.data.lines import read_lines
+from weft.engine.evaluation import read_references
+from weft.metric.evaluate import evaluate
+from weft.metric.render import render
+from weft.metric.score import Score
+from weft.store.files import write_atomically
+
+
+def score(outputs: Sequence[str], references: Sequence[str]) -> list[Score]:
+    """All three scores of German lines, one reference each."""
+    cased = evaluate(outputs, [[line] for line in references], ["bleu", "chrf"])
+    return [*cased, published_bleu(outputs, references)]
+
+
+def published_bleu(outputs: Sequence[str], references: Sequence[str]) -> Score:
+    """BLEU over lower-cased Moses tokens. `force`: that the text is tokenized is meant, sacrebleu need not warn."""
+    from sacrebleu.metrics.bleu import BLEU
+
+    tokenize = moses()
+    metric = BLEU(tokenize="none", force=True)
+    result = metric.corpus_score([tokenize(line) for line in outputs], [[tokenize(line) for line in references]])
+    return Score("bleu, lower-cased Moses tokens", result.score, "higher", f"{metric.get_signature()}|moses:sacremoses")
+
+
+def moses() -> Callable[[str], str]:
+    """A German line to lower-cased tokens with spaces between."""
+    try:
+        from sacremoses import MosesTokenizer
+    except ImportError as error:
+        raise UserError("sacremoses is not installed: pip install 'weft[bench]'") from error
+    tokenizer = MosesTokenizer(lang="de")
+    return lambda line: str(tokenizer.tokenize(line.lower(), return_str=True, escape=False))
+
+
+def training_facts(run: Path) -> dict[str, float]:
+    """Updates, minutes (validation included) and the median of target tokens a second, from the run's log."""
+    reports = [record for record in read_log(run / "log.jsonl") if "tokens_per_second" in record]
+    if not reports:
+        raise UserError(f"{run / 'log.jsonl'}: holds no report of progress; give the folder of a run (its --out)")
+    return {
+        "updates": reports[-1]["step"],
+        "minutes": reports[-1]["seconds"] / 60,
+        "tokens_per_second": median(record["tokens_per_second"] for record in reports),
+    }
+
+
+def read_log(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in read_lines(path)]
+
+
+def translate_split(run: Path, folder: Path, split: str, beam: int) -> tuple[list[str], list[str]]:
+    """The model's German for each English line, and the references."""
+    english = folder / f"{split}.en"
+    sources = list(read_lines(english))
+    references = [line for (line,) in read_references([folder / f"{split}.de"], len(sources), english)]
+    return [translation.text for translation in weft.load(run, beam=beam).translate(sources)], references
+
+
+def main(
+    run: Annotated[Path, typer.Argument(help="The run folder of an English-German model.")],
+    folder: Annotated[Path, typer.Argument(help="The folder with Multi30k's files, such as val.en and val.de.")],
+    split: Annotated[str, typer.Option(help="test_2016_flickr or val.")] = "test_2016_flickr",
+    beam: Annotated[int, typer.Option(min=1)] = 5,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write the figures here as well.")] = None,
+) -> None:
+    """Score a run on a split of Multi30k."""
+    moses()  # what is missing is told before the work, not after it
+    facts = training_facts(run)
+    outputs, references = translate_split(run, folder, split, beam)
+    scores = score(outputs, references)
+    print(f"{run} on {split}: {len(outputs):,} lines, beam {beam}")
+    print("{updates:,} updates in {minutes:.1f} minutes, {tokens_per_second:,.0f} target tokens/s".format(**facts))
+    print(render(scores))
+    if json_file is not None:
+        report = {"split": split, "beam": beam, "training": facts, "scores": [score._asdict() for score in scores]}
+        write_atomically(json_file, (json.dumps(report, indent=2) + "\n").encode())
+
+
+if __name__ == "__main__":
+    try:
+        typer.run(main)
+    except UserError as error:
+        sys.exit(f"evaluate_multi30k: {error}")

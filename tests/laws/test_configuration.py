@@ -1,0 +1,257 @@
+"""Law 5: configuration -> object -> configuration is the identity, and each wrong setting names its place."""
+
+import functools
+import inspect
+import json
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from annotated_types import Ge, Gt, Le
+from hypothesis import HealthCheck, given
+from hypothesis import settings as running
+from hypothesis import strategies as st
+
+import weft
+from laws.variants import variants
+from weft.config.document import as_text, parse, read_document
+from weft.config.forms import (
+    REQUIRED,
+    Choice,
+    Form,
+    Items,
+    Leaf,
+    Maybe,
+    OneOf,
+    Record,
+    Settings,
+    part_settings,
+    record_settings,
+)
+from weft.config.load import load_recipe
+from weft.config.reader import describe, read, read_part
+from weft.config.recipe import Recipe
+from weft.config.registry import REGISTRY
+from weft.core.errors import ConfigError
+
+CONFIGS = sorted((Path(weft.__file__).parents[2] / "configs").glob("*.yaml"))
+PARTS = [(role, name) for role, parts in REGISTRY.items() for name in parts]
+PART_NAMES = [f"{role.__name__}-{name}" for role, name in PARTS]
+VARIANTS = {f"{role.__name__}-{one.name}": (role, one.make) for role in REGISTRY for one in variants(role)}
+SETTINGS = [(role, name, setting) for role, name in PARTS for setting in part_settings(REGISTRY[role][name])]
+
+
+def through_files(node: object) -> list[object]:
+    """The same node after a way through YAML and through JSON."""
+    return [parse(as_text(node), "a test"), json.loads(json.dumps(node))]  # type: ignore[arg-type]
+
+
+def assert_whole(node: Any, settings: Settings) -> None:
+    """Every setting is written out, also those of the parts inside."""
+    assert node.keys() - {"type"} == settings.keys()
+    for name, setting in settings.items():
+        form = setting.form.inner if isinstance(setting.form, Maybe) else setting.form
+        if isinstance(form, Record):
+            assert_whole(node[name], record_settings(form.kind))
+        elif isinstance(form, Choice) and node[name] is not None:
+            assert_whole(node[name], part_settings(REGISTRY[form.role][node[name]["type"]]))
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_every_part_is_read_as_it_is_described(name: str) -> None:
+    role, make = VARIANTS[name]
+    node = describe(make, REGISTRY)
+    assert_whole(node, part_settings(REGISTRY[role][node["type"]]))
+    for copy in (node, *through_files(node)):
+        assert describe(read_part(copy, role, REGISTRY), REGISTRY) == node
+
+
+@pytest.mark.parametrize(("role", "name"), PARTS, ids=PART_NAMES)
+def test_a_name_alone_means_the_defaults(role: type, name: str) -> None:
+    assert describe(read_part(name, role, REGISTRY), REGISTRY) == describe(REGISTRY[role][name], REGISTRY)
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+def test_every_file_is_read_as_it_is_described(path: Path) -> None:
+    node = describe(load_recipe(path), REGISTRY)
+    assert_whole(node, record_settings(Recipe))
+    assert_says(node, read_document(path))
+    for copy in (node, *through_files(node)):
+        assert describe(read(copy, Recipe, REGISTRY), REGISTRY) == node
+
+
+def assert_says(node: Any, written: Any) -> None:
+    """All that was written stands in the node, a part's name alone as its type."""
+    match written:
+        case Mapping():
+            for name in written:
+                assert_says(node[name], written[name])
+        case str() if isinstance(node, Mapping):
+            assert node["type"] == written
+        case _:
+            assert node == written
+
+
+def nodes(form: Form) -> st.SearchStrategy[Any]:
+    """Everything that a user may write where this form is wanted."""
+    match form:
+        case Leaf(kind=kind):
+            return numbers(form) if kind in (int, float) else {bool: st.booleans(), str: TEXTS}[kind]
+        case OneOf(values=values):
+            return st.sampled_from(values)
+        case Maybe(inner=inner):
+            return st.none() | nodes(inner)
+        case Items(forms=forms, any_number=any_number):
+            return st.lists(nodes(forms[0]), max_size=3) if any_number else st.tuples(*map(nodes, forms)).map(list)
+        case Record(kind=kind):
+            return mappings(record_settings(kind))
+        case Choice(role=role):
+            return st.sampled_from(sorted(REGISTRY[role])).flatmap(functools.partial(parts, role))
+
+
+TEXTS = st.text(st.characters(codec="utf-8"), max_size=5) | st.sampled_from(
+    ["no", "1e-3", "~", "2001-01-01", "", "a: b"]
+)
+
+
+def numbers(leaf: Leaf) -> st.SearchStrategy[Any]:
+    """Within 64 bits, and on the right side of each bound."""
+    limits: dict[str, Any] = {"min_value": -(2**62), "max_value": 2**62}
+    for bound in leaf.bounds:
+        match bound:
+            case Ge(ge=value):
+                limits |= {"min_value": value}
+            case Gt(gt=value):
+                limits |= {"min_value": value, "exclude_min": True}
+            case Le(le=value):
+                limits |= {"max_value": value}
+            case _:
+                limits |= {"max_value": bound.lt, "exclude_max": True}
+    return st.integers(**limits) if leaf.kind is int else st.floats(**limits)
+
+
+def mappings(settings: Settings) -> st.SearchStrategy[dict[str, Any]]:
+    optional = {name: nodes(setting.form) for name, setting in settings.items()}
+    return st.fixed_dictionaries({}, optional=optional)
+
+
+def parts(role: type, name: str) -> st.SearchStrategy[Any]:
+    whole = mappings(part_settings(REGISTRY[role][name])).map(lambda settings: {"type": name, **settings})
+    return st.just(name) | whole
+
+
+@running(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+@given(nodes(Record(Recipe)))
+def test_every_recipe_is_read_as_it_is_described(written: dict[str, Any]) -> None:
+    node = describe(read(written, Recipe, REGISTRY), REGISTRY)
+    assert_whole(node, record_settings(Recipe))
+    assert_says(node, written)
+    for copy in through_files(node):
+        assert describe(read(copy, Recipe, REGISTRY), REGISTRY) == node
+
+
+@pytest.mark.parametrize(("role", "name"), PARTS, ids=PART_NAMES)
+def test_sizes_stand_before_the_star_and_settings_after_it(role: type, name: str) -> None:
+    part = REGISTRY[role][name]
+    for parameter in inspect.signature(part).parameters.values():
+        assert parameter.annotation is not REQUIRED
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
+            assert parameter.default is not REQUIRED
+        else:
+            assert parameter.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD  # no *args, no **kwargs
+            assert parameter.default is REQUIRED
+    assert part_settings(part).keys() <= inspect.signature(part).parameters.keys()
+
+
+def records(kind: type) -> list[type]:
+    """The dataclass and those inside it."""
+    inner = [setting.form.kind for setting in record_settings(kind).values() if isinstance(setting.form, Record)]
+    return [kind, *(one for record in inner for one in records(record))]
+
+
+@pytest.mark.parametrize("kind", records(Recipe), ids=lambda kind: kind.__name__)
+def test_settings_without_a_type_are_frozen_and_have_defaults(kind: type) -> None:
+    assert is_dataclass(kind)
+    assert kind.__dataclass_params__.frozen  # type: ignore[attr-defined]
+    assert all(field.kw_only for field in fields(kind))
+    assert all(setting.default is not REQUIRED for setting in record_settings(kind).values())
+
+
+def problems(node: object, role: type | None = None) -> list[tuple[str, str]]:
+    with pytest.raises(ConfigError) as caught:
+        read(node, Recipe, REGISTRY) if role is None else read_part(node, role, REGISTRY)
+    return [(problem.place, problem.text) for problem in caught.value.problems]
+
+
+@pytest.mark.parametrize(("role", "name", "setting"), SETTINGS, ids=lambda value: str(value))
+def test_every_wrong_value_and_misspelt_name_is_told(role: type, name: str, setting: str) -> None:
+    ((place, text),) = problems({"type": name, setting: [[]]}, role)
+    assert place in (setting, f"{setting}.0")
+    assert "should be" in text
+    misspelt = setting + setting[-1]
+    ((place, text),) = problems({"type": name, misspelt: 1}, role)
+    assert place == ""
+    assert f'unknown setting "{misspelt}"; did you mean "{setting}"?' in text
+
+
+def below(place: str, value: object) -> object:
+    """The node that has the value at this place."""
+    name, _, rest = place.partition(".")
+    return {name: below(rest, value) if rest else value}
+
+
+LEARNED = {"type": "learned", "limit": 0}
+BAHDANAU = {"type": "bahdanau", "cell": {"dim": -1}}
+WRONG = [
+    ("train.steps", "x", "train.steps", 'a whole number of at least 1, found "x"'),
+    ("train.steps", 0, "train.steps", "a whole number of at least 1, found 0"),
+    ("train.steps", True, "train.steps", "a whole number of at least 1, found true"),
+    ("train.steps", 2.5, "train.steps", "a whole number of at least 1, found 2.5"),
+    ("train.clip", float("inf"), "train.clip", "a number above 0"),
+    ("train.optimiser.beta1", 1.0, "train.optimiser.beta1", "at least 0 and below 1, found 1.0"),
+    ("train.schedule", "cosin", "train.schedule", 'unknown type "cosin"; did you mean "cosine"?'),
+    ("train.schedule", {"type": "cosine", "flor": 0}, "train.schedule", 'did you mean "floor"?'),
+    ("train.validation.patience", 0.5, "train.validation.patience", "a whole number of at least 1, found 0.5"),
+    ("train.validation.metrics", "bleu", "train.validation.metrics", 'a list (each item text), found "bleu"'),
+    ("trian", {}, "", 'unknown setting "trian"; did you mean "train"?'),
+    ("data.train", [1, "b"], "data.train.0", "text, found 1 (for text, put it in quotes)"),
+    ("data.fields", ["a"], "data.fields", "a list of 2 (text, text), found a list of 1"),
+    ("text.source", {"type": "bpe", "normalise": "nfd"}, "text.source.normalise", 'did you mean "nfc"?'),
+    ("text.joint", "yes", "text.joint", 'true or false, found "yes"'),
+    ("model.encoder.layer", 3, "model.encoder", 'unknown setting "layer"; did you mean "layers"?'),
+    ("model.encoder", "transfomer", "model.encoder", 'did you mean "transformer"?'),
+    ("model.encoder", 3, "model.encoder", 'one of "transformer", "recurrent", or a mapping with such a type'),
+    ("model.source.positions", LEARNED, "model.source.positions.limit", "a whole number of at least 1, found 0"),
+    ("model.decoder", BAHDANAU, "model.decoder.cell.dim", "a whole number of at least 1, found -1"),
+    ("model.tie", "some", "model.tie", 'one of "none", "embeddings", "output", "all", found "some"'),
+    ("translate.search.length_penalty", 3, "translate.search.length_penalty", 'one of "none", "average", "gnmt"'),
+    ("translate.search", None, "translate.search", "found nothing"),
+]
+
+
+@pytest.mark.parametrize(("where", "value", "place", "words"), WRONG, ids=lambda value: str(value)[:40])
+def test_a_wrong_setting_names_its_place(where: str, value: object, place: str, words: str) -> None:
+    ((found_place, text),) = problems(below(where, value))
+    assert found_place == place
+    assert words in text
+
+
+def test_all_problems_are_told_at_once() -> None:
+    wrong = {
+        "trian": {},
+        "data": {"train": "a"},
+        "model": {"encoder": {"layer": 3}, "decoder": BAHDANAU, "tie": "some"},
+        "train": {"steps": "x", "schedule": {"type": "cosine", "warmup": -1}},
+    }
+    places = [place for place, _ in problems(wrong)]
+    assert sorted(places) == [
+        "",
+        "data.train",
+        "model.decoder.cell.dim",
+        "model.encoder",
+        "model.tie",
+        "train.schedule.warmup",
+        "train.steps",
+    ]

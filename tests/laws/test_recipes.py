@@ -1,0 +1,112 @@
+"""Law 8: every file in configs/ builds at its own size, its small variant learns, and every family learns to copy."""
+
+import json
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+import torch
+
+import weft
+from laws.variants import SMALL, VOCABULARY, batch
+from weft.config.load import load_recipe
+from weft.config.reader import describe, read
+from weft.config.recipe import Recipe
+from weft.config.registry import REGISTRY
+from weft.core.marks import FIRST_PIECE
+from weft.model.build import build, parameters
+from weft.model.roles import Decoder
+from weft.train.update import update
+
+CONFIGS = sorted((Path(weft.__file__).parents[2] / "configs").glob("*.yaml"))
+TIED = SMALL | {"maxout": SMALL["dim"]}  # what the head reads is as wide as an embedding, so that they can be one
+ALPHABET = 300  # pieces of a tokenizer whose size the text decides
+
+
+@pytest.fixture(params=CONFIGS, ids=lambda path: path.stem)
+def recipe(request: pytest.FixtureRequest) -> Recipe:
+    return load_recipe(request.param)
+
+
+def test_every_file_builds_at_its_own_size(recipe: Recipe) -> None:
+    node = describe(recipe, REGISTRY)
+    size = FIRST_PIECE + node["text"]["source"].get("size", ALPHABET)
+    with torch.device("meta"):
+        model = build(recipe.model, size, size, joint=recipe.text.joint)
+    assert {weight.device.type for weight in model.parameters()} == {"meta"}
+    embedding = size * node["model"]["target"]["dim"]
+    assert embedding < parameters(model) < 100 * embedding
+    assert len(dict(model.named_parameters())) == len({id(weight) for weight in model.parameters()})
+
+
+def test_the_small_variant_of_every_file_learns(recipe: Recipe) -> None:
+    node = describe(recipe, REGISTRY)
+    small = read({**node, "model": shrunk(node["model"])}, Recipe, REGISTRY)
+    torch.manual_seed(1)
+    model = build(small.model, VOCABULARY, VOCABULARY, joint=True)
+    optimiser, objective = small.train.optimiser(model.parameters()), small.objective()
+    pairs = batch((5, 6), (3, 4), (7, 2))
+    losses = [update(model, objective, optimiser, [pairs], rate=0.01, clip=1.0).loss for _ in range(20)]
+    assert all(0 < loss < float("inf") for loss in losses)
+    assert losses[-1] < 0.8 * losses[0]
+
+
+def shrunk(node: Any) -> Any:
+    """The node with small numbers wherever a setting has one of the names of SMALL."""
+    if not isinstance(node, dict):
+        return node
+    return {name: TIED[name] if name in TIED else shrunk(value) for name, value in node.items()}
+
+
+PLACED = {"dim": 64, "positions": "sinusoidal"}
+FREE = {"dim": 64, "scaled": False}
+FAMILIES: dict[str, dict[str, Any]] = {
+    "transformer": {
+        "source": PLACED,
+        "encoder": {"type": "transformer", "layers": 2, "heads": 4, "hidden": 128},
+        "target": PLACED,
+        "decoder": {"type": "transformer", "layers": 2, "heads": 4, "hidden": 128},
+    },
+    "bahdanau": {
+        "source": FREE,
+        "encoder": {"type": "recurrent", "cell": {"dim": 64}},
+        "target": FREE,
+        "decoder": {"type": "bahdanau", "cell": {"dim": 64}, "maxout": 64},
+    },
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", REGISTRY[Decoder])
+def test_every_family_learns_to_copy(family: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WEFT_CACHE", str(tmp_path / "cache"))
+    draws = Random(5)
+    write_copies(tmp_path / "train.jsonl", draws, 5000)
+    run = weft.train(
+        {
+            "data": {"folder": str(tmp_path), "train": ["train.jsonl"]},
+            "text": {"source": "whitespace"},
+            "model": FAMILIES[family],
+            "train": {
+                "steps": 800,
+                "batch_tokens": 1000,
+                "schedule": {"type": "linear", "peak": 3e-3, "warmup": 100},
+            },
+            "translate": {"search": "greedy"},
+        },
+        out=tmp_path / "run",
+    )
+    lines = [numbers(draws) for _ in range(200)]
+    copies = [translation.text for translation in weft.load(run).translate(lines)]
+    right = sum(copy == line for copy, line in zip(copies, lines, strict=True))
+    assert right >= 0.95 * len(lines)
+
+
+def write_copies(path: Path, draws: Random, count: int) -> None:
+    lines = (numbers(draws) for _ in range(count))
+    path.write_text("".join(json.dumps({"source": line, "target": line}) + "\n" for line in lines), "utf-8")
+
+
+def numbers(draws: Random) -> str:
+    return " ".join(str(draws.randrange(20)) for _ in range(draws.randint(3, 9)))

@@ -1,0 +1,75 @@
+"""Runs inside the test's own process: silent, stopped at a given step, and compared to the bit."""
+
+import json
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from weft.config.load import load_recipe
+from weft.train import loop
+from weft.train.run import resume, start
+
+TIMES = {"seconds", "left", "tokens_per_second"}
+
+
+class Quiet:
+    """A display that remembers what was said."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def say(self, text: str) -> None:
+        self.said.append(text)
+
+    def count(self, what: str, done: int) -> None: ...
+
+    def step(self, record: dict[str, Any], steps: int) -> None: ...
+
+
+def train(node: dict[str, Any], out: Path) -> str:
+    """A run from its beginning; how it ended."""
+    return start(load_recipe(node), out, Quiet())
+
+
+def go_on(out: Path) -> tuple[str, list[str]]:
+    """How the run ended, and what was said."""
+    display = Quiet()
+    return resume(out, display), display.said
+
+
+def interrupt_after(monkeypatch: pytest.MonkeyPatch, updates: int) -> None:
+    """Ctrl-C in the middle of the nth update from here."""
+    really: Callable[..., Any] = loop.update
+    left = iter(range(updates - 1))
+
+    def update(*arguments: Any, **settings: Any) -> Any:
+        if next(left, None) is None:
+            signal.raise_signal(signal.SIGINT)
+            monkeypatch.setattr(loop, "update", really)
+        return really(*arguments, **settings)
+
+    monkeypatch.setattr(loop, "update", update)
+
+
+def left_behind(run: Path) -> dict[str, Any]:
+    """All that a run leaves, without the times in it."""
+    left: dict[str, Any] = {}
+    for path in sorted(path for path in run.rglob("*") if path.is_file()):
+        name = path.relative_to(run).as_posix()
+        match path.name:
+            case "log.jsonl":
+                left[name] = [timeless(line) for line in path.read_text("utf-8").split("\n")[:-1]]
+            case "state.json":
+                left[name] = timeless(path.read_text("utf-8"))
+            case "manifest.json":  # has the hashes of the others
+                left[name] = sorted(json.loads(path.read_text("utf-8"))["files"])
+            case _:
+                left[name] = path.read_bytes()
+    return left
+
+
+def timeless(text: str) -> dict[str, Any]:
+    return {name: value for name, value in json.loads(text).items() if name not in TIMES}

@@ -1,0 +1,176 @@
+"""train -> translate -> evaluate -> show, as a person would do it."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import weft as api
+from system import toys
+from system.commands import weft
+from weft.config.document import parse
+from weft.config.load import load_recipe
+from weft.config.reader import describe
+from weft.config.registry import REGISTRY
+from weft.store.manifest import check_manifest
+
+HEAVY = {"torch", "numpy", "sacrebleu", "tokenizers", "safetensors", "rapidfuzz", "yaml", "weft.train.run"}
+
+
+def records(run: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (run / "log.jsonl").read_text("utf-8").split("\n")[:-1]]
+
+
+def lines_of(path: Path) -> list[str]:
+    return path.read_text("utf-8").split("\n")[:-1]
+
+
+def scores_of(*arguments: str | Path) -> dict[str, float]:
+    result = weft("evaluate", *arguments, "--json")
+    assert (result.code, result.err) == (0, "")
+    return {score["name"]: score["value"] for score in json.loads(result.out)}
+
+
+def test_a_run_folder_holds_what_it_should_and_no_more(run: Path) -> None:
+    assert {path.name for path in run.iterdir()} == {
+        "config.yaml",
+        "data.json",
+        "source.tokenizer.json",
+        "log.jsonl",
+        "checkpoints",
+        "best",
+        "last",
+    }
+    assert sorted(path.name for path in (run / "checkpoints").iterdir()) == ["step-00000050", "step-00000080"]
+    for model in (run / "best", run / "last"):
+        files = {"weights.safetensors", "config.json", "source.tokenizer.json", "metrics.json"}
+        assert check_manifest(model).files.keys() == files
+    for checkpoint in (run / "checkpoints").iterdir():
+        files = {"weights.safetensors", "optimiser.safetensors", "average.safetensors", "state.json"}
+        assert check_manifest(checkpoint).files.keys() == files
+
+
+def test_the_log_has_progress_and_validation(run: Path) -> None:
+    steps = [record["step"] for record in records(run) if "valid" not in record]
+    assert steps == [1, 20, 40, 60, 80]
+    validations = [record for record in records(run) if "valid" in record]
+    assert [record["step"] for record in validations] == [40, 80]
+    assert validations[1]["valid"]["loss"] < validations[0]["valid"]["loss"]
+    assert validations[1]["valid"]["bleu"] > 10
+
+
+def test_the_configuration_is_kept_with_every_default(run: Path) -> None:
+    node = describe(load_recipe(run.with_suffix(".yaml")), REGISTRY)
+    assert parse((run / "config.yaml").read_text("utf-8"), "config") == node
+    assert json.loads((run / "best" / "config.json").read_text("utf-8")) == node
+
+
+def test_every_way_to_translate_gives_the_same(run: Path, corpus: Path, tmp_path: Path) -> None:
+    source, output = corpus / "test.src", tmp_path / "out.tgt"
+    from_file = weft("translate", run, source)
+    assert (from_file.code, from_file.err) == (0, "")
+    assert len(from_file.lines) == 20
+    assert weft("translate", run, stdin=source.read_bytes()) == from_file
+    assert weft("translate", run / "best", source) == from_file
+    assert weft("translate", run, source, "--output", output).out == b""
+    assert output.read_bytes() == from_file.out
+    sources = lines_of(source)
+    assert [translation.text for translation in api.load(run).translate(sources)] == from_file.lines
+
+
+def test_a_copied_model_folder_is_whole(run: Path, corpus: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(run / "best", tmp_path / "elsewhere")
+    assert weft("translate", copy, corpus / "test.src") == weft("translate", run, corpus / "test.src")
+
+
+def test_json_has_scores_pieces_and_alternatives(run: Path, corpus: Path) -> None:
+    source = corpus / "test.src"
+    result = weft("translate", run, source, "--json", "--beam", "4", "--best", "3")
+    rows = [json.loads(line) for line in result.lines]
+    assert [row["source"] for row in rows] == lines_of(source)
+    for row in rows:
+        assert row.keys() == {"source", "text", "score", "cut", "alternatives"}
+        assert row["cut"] is False
+        assert len(row["alternatives"]) == 3
+        first = row["alternatives"][0]
+        assert (first["text"], first["score"]) == (row["text"], row["score"])
+        for one in row["alternatives"]:
+            assert one.keys() == {"text", "score", "tokens", "token_scores", "finished"}
+            assert len(one["token_scores"]) == len(one["tokens"]) + 1  # the end mark's
+            assert sum(one["token_scores"]) == pytest.approx(one["score"])
+            assert one["text"] == "".join(one["tokens"]).replace("▁", " ").removeprefix(" ")
+    assert [row["text"] for row in rows] == weft("translate", run, source, "--beam", "4").lines
+
+
+def test_a_beam_of_one_is_the_greedy_search_of_the_recipe(run: Path, corpus: Path) -> None:
+    greedy = weft("translate", run, corpus / "test.src")
+    assert weft("translate", run, corpus / "test.src", "--beam", "1") == greedy
+    assert weft("translate", run, corpus / "test.src", "--set", "translate.search={type: beam, size: 1}") == greedy
+    assert weft("translate", run, corpus / "test.src", "--set", "translate.batch_tokens=1") == greedy
+
+
+def test_evaluating_gives_the_number_of_the_validation(run: Path, corpus: Path, tmp_path: Path) -> None:
+    valid = json.loads((run / "best" / "metrics.json").read_text("utf-8"))["valid"]
+    output = tmp_path / "out.tgt"
+    found = scores_of(run, corpus / "valid.src", corpus / "valid.tgt", "--output", output)
+    assert found.keys() == {"bleu", "chrf", "ter", "exact", "wer", "cer"}
+    assert (found["bleu"], found["chrf"]) == (valid["bleu"], valid["chrf"])
+    assert scores_of(output, corpus / "valid.tgt") == found
+    assert output.read_bytes() == weft("translate", run, corpus / "valid.src").out
+
+
+def test_evaluating_with_several_references(runs: dict[str, Path], corpus: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out.tgt"
+    output.write_bytes(weft("translate", runs["bahdanau"], corpus / "test.src").out)
+    scores = scores_of(output, corpus / "test.tgt", output, "--metric", "exact", "--metric", "cer")
+    assert scores == {"exact": 100.0, "cer": 0.0}
+    table = weft("evaluate", output, corpus / "test.tgt", output, "--metric", "bleu").lines
+    assert len(table) == 1
+    assert table[0].startswith("bleu  100.00  higher is better  nrefs:2|")
+
+
+def test_show_tells_what_a_model_is(run: Path) -> None:
+    result = weft("show", run)
+    assert (result.code, result.err) == (0, "")
+    head, _, settings = result.out.decode("utf-8").partition("\n\n")
+    assert parse(settings, "settings") == json.loads((run / "best" / "config.json").read_text("utf-8"))
+    assert "parameters" in head
+    assert "pieces" in head
+    assert "validation at step" in head
+
+
+def test_show_writes_the_defaults_of_a_recipe_out(corpus: Path, tmp_path: Path) -> None:
+    path = toys.write_recipe(tmp_path / "recipe.yaml", toys.recipe(corpus))
+    result = weft("show", path, "model.encoder.layers=3", "train.seed=7")
+    expected = describe(load_recipe(path, ["model.encoder.layers=3", "train.seed=7"]), REGISTRY)
+    assert parse(result.out.decode("utf-8"), "shown") == expected
+
+
+def test_help_comes_without_the_heavy_libraries() -> None:
+    script = (
+        "import sys\n"
+        "from weft.cli import main\n"
+        "for arguments in (['--help'], ['train', '--help'], ['--version']):\n"
+        "    sys.argv = ['weft', *arguments]\n"
+        "    try:\n        main()\n"
+        "    except SystemExit as end:\n        assert not end.code\n"
+        f"print('heavy:', *sorted({HEAVY} & sys.modules.keys()))\n"
+    )
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert "Usage: weft train" in result.stdout
+    assert result.stdout.split("\n")[-2] == "heavy:"
+
+
+def test_as_a_module_whatever_the_terminal_can_show(runs: dict[str, Path]) -> None:
+    """Text is UTF-8, also where the system says otherwise."""
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-m", "weft", "translate", runs["bahdanau"], "--json"]
+    line = "the kleine Kätzchen 🐈 sees"
+    result = subprocess.run(command, input=line.encode(), capture_output=True, env=environment, check=True)
+    assert json.loads(result.stdout)["source"] == line
+    assert result.stderr == b""

@@ -1,0 +1,172 @@
+"""Law 6: save -> load -> the same output; N steps = k steps, stop, go on, N - k steps, to the bit."""
+
+import shlex
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from laws.variants import MODELS, batch
+from system import toys
+from system.commands import running, weft
+from system.following import go_on, interrupt_after, left_behind, train
+from weft.config.recipe import Recipe
+from weft.core.errors import UserError
+from weft.model.build import build
+from weft.store.model_folder import Trained, load_model, save_model, weights_of
+from weft.text.learners import Character
+
+AVERAGES: dict[str, Any] = {
+    "none": None,
+    "exponential": {"type": "exponential", "decay": 0.9},
+    "last": {"type": "last", "count": 2, "every": 3},
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_model_comes_back_as_it_was_saved(name: str, tmp_path: Path) -> None:
+    tokenizer = Character().learn(["abcdefgh"])
+    (slots,) = MODELS[name].args  # type: ignore[attr-defined]
+    model = build(slots, tokenizer.size, tokenizer.size, joint=True).eval()
+    save_model(tmp_path / "model", Trained(model, tokenizer, tokenizer, Recipe(model=slots), {}), weights_of(model))
+    again = load_model(tmp_path / "model").model
+    pairs = batch((5, 6), (3, 4))
+    assert torch.equal(again.features(pairs).hidden, model.features(pairs).hidden)
+
+
+@pytest.mark.parametrize(
+    ("family", "average"), [("transformer", "exponential"), ("transformer", "none"), ("bahdanau", "last")]
+)
+def test_a_stopped_run_ends_as_one_that_was_not(
+    family: str, average: str, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node = toys.recipe(corpus, family)
+    node["train"]["average"] = AVERAGES[average]
+    assert train(node, tmp_path / "straight") == "done"
+    interrupt_after(monkeypatch, 5)  # between two reports, before the first checkpoint
+    assert train(node, tmp_path / "stopped") == "interrupted"
+    interrupt_after(monkeypatch, 9)  # at step 14, in the second epoch
+    assert go_on(tmp_path / "stopped")[0] == "interrupted"
+    end, said = go_on(tmp_path / "stopped")
+    assert end == "done"
+    assert "going on after step 14 of 24" in said
+    without_checkpoints_on_the_way = {"checkpoints/step-00000020", "checkpoints/step-00000024"}
+    assert {path.parent.name for path in (tmp_path / "stopped").glob("checkpoints/*/state.json")} == {
+        Path(name).name for name in without_checkpoints_on_the_way
+    }
+    assert left_behind(tmp_path / "stopped") == left_behind(tmp_path / "straight")
+
+
+def test_another_seed_is_another_run(corpus: Path, tmp_path: Path) -> None:
+    """What makes the comparisons above worth something."""
+    node = toys.recipe(corpus, steps=3)
+    for seed in (1, 2):
+        node["train"]["seed"] = seed
+        train(node, tmp_path / str(seed))
+    first, second = (left_behind(tmp_path / str(seed)) for seed in (1, 2))
+    assert first["best/weights.safetensors"] != second["best/weights.safetensors"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_saves_and_tells_how_to_go_on(number: signal.Signals, corpus: Path, tmp_path: Path) -> None:
+    node = toys.recipe(corpus, steps=100_000)
+    node["train"] |= {"log_every": 1, "validation": {"every": 100_000}, "checkpoint_steps": 100_000}
+    recipe = toys.write_recipe(tmp_path / "recipe.yaml", node)
+    out = tmp_path / "my run"
+    command: list[str | Path] = ["train", recipe, "--out", out]
+    for reports in (2, 6):
+        with running(*command) as training:
+            training.wait_for(out / "log.jsonl", reports)
+            training.send(number)
+            result = training.wait()
+        assert result.code == 130
+        told = result.err.split("\n")[-2]
+        assert "everything is saved" in told
+        name, *command = shlex.split(told.partition("Go on with: ")[2])
+        assert name == "weft"
+    assert command == ["train", "--resume", str(out)]
+    steps = [record["step"] for record in left_behind(out)["log.jsonl"]]
+    assert steps == list(range(1, len(steps) + 1))
+    assert weft("translate", out, stdin=b"the cat\n").code == 0  # the last weights, as none were validated
+
+
+def test_a_finished_run_is_left_as_it_is(corpus: Path, tmp_path: Path) -> None:
+    node = toys.recipe(corpus, steps=4)
+    train(node, tmp_path / "run")
+    before = left_behind(tmp_path / "run")
+    assert go_on(tmp_path / "run")[0] == "done"
+    assert left_behind(tmp_path / "run") == before
+
+
+def test_patience_ends_a_run_and_stays_at_its_end(corpus: Path, tmp_path: Path) -> None:
+    node = toys.recipe(corpus)
+    node["train"]["validation"] |= {"every": 2, "lines": 2, "metrics": ["exact"], "choose": "exact", "patience": 2}
+    assert train(node, tmp_path / "run") == "patience"
+    before = left_behind(tmp_path / "run")
+    assert before["log.jsonl"][-1]["step"] == 6  # the first was the best, then two without a better one
+    assert go_on(tmp_path / "run")[0] == "patience"
+    assert left_behind(tmp_path / "run") == before
+
+
+def test_checkpoints_come_with_time(corpus: Path, tmp_path: Path) -> None:
+    node = toys.recipe(corpus, steps=5)
+    node["train"] |= {"checkpoint_steps": 1000, "checkpoint_minutes": 1e-9}
+    train(node, tmp_path / "run")
+    found = sorted(path.name for path in (tmp_path / "run" / "checkpoints").iterdir())
+    assert found == ["step-00000004", "step-00000005"]
+
+
+@pytest.mark.parametrize("damage", ["flipped", "cut", "missing", "strange"])
+def test_a_damaged_checkpoint_is_passed_over(
+    damage: str, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node = toys.recipe(corpus, steps=8)
+    node["train"]["checkpoint_steps"] = 3
+    train(node, tmp_path / "straight")
+    interrupt_after(monkeypatch, 7)
+    train(node, tmp_path / "run")
+    harm(tmp_path / "run" / "checkpoints" / "step-00000007" / "optimiser.safetensors", damage)
+    end, said = go_on(tmp_path / "run")
+    assert end == "done"
+    assert "going on after step 6 of 8" in said
+    straight, run = left_behind(tmp_path / "straight"), left_behind(tmp_path / "run")
+    assert {name: run[name] for name in straight if name in run} == {
+        name: straight[name] for name in straight if name in run
+    }
+    assert (
+        run["checkpoints/step-00000008/weights.safetensors"]
+        == straight["checkpoints/step-00000008/weights.safetensors"]
+    )
+
+
+def harm(path: Path, damage: str) -> None:
+    content = bytearray(path.read_bytes())
+    match damage:
+        case "flipped":
+            content[len(content) // 2] ^= 1
+            path.write_bytes(content)
+        case "cut":
+            path.write_bytes(content[:-1])
+        case "missing":
+            path.unlink()
+        case "strange":
+            path.with_name("other.safetensors").write_bytes(content)
+
+
+def test_without_any_whole_checkpoint_a_run_does_not_go_on(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node = toys.recipe(corpus, steps=8)
+    node["train"]["checkpoint_steps"] = 3
+    interrupt_after(monkeypatch, 4)
+    train(node, tmp_path / "run")
+    for path in (tmp_path / "run" / "checkpoints").glob("*/weights.safetensors"):
+        harm(path, "cut")
+    before = left_behind(tmp_path / "run")
+    with pytest.raises(UserError) as caught:
+        go_on(tmp_path / "run")
+    assert "step-00000003/weights.safetensors" in str(caught.value)
+    assert "step-00000004/weights.safetensors" in str(caught.value)
+    assert left_behind(tmp_path / "run") == before
