@@ -11,8 +11,9 @@ import pytest
 from weft.config.load import load_recipe
 from weft.train import loop
 from weft.train.run import resume, start
+from weft.train.update import update
 
-TIMES = {"seconds", "left", "tokens_per_second"}
+TIMES = {"seconds", "busy", "left", "tokens_per_second"}
 
 
 class Quiet:
@@ -42,16 +43,16 @@ def go_on(out: Path) -> tuple[str, list[str]]:
 
 def interrupt_after(monkeypatch: pytest.MonkeyPatch, updates: int) -> None:
     """Ctrl-C in the middle of the nth update from here."""
-    really: Callable[..., Any] = loop.update
+    really: Callable[..., Any] = update
     left = iter(range(updates - 1))
 
-    def update(*arguments: Any, **settings: Any) -> Any:
+    def interrupted(*arguments: Any, **settings: Any) -> Any:
         if next(left, None) is None:
             signal.raise_signal(signal.SIGINT)
             monkeypatch.setattr(loop, "update", really)
         return really(*arguments, **settings)
 
-    monkeypatch.setattr(loop, "update", update)
+    monkeypatch.setattr(loop, "update", interrupted)
 
 
 def left_behind(run: Path) -> dict[str, Any]:
@@ -61,9 +62,9 @@ def left_behind(run: Path) -> dict[str, Any]:
         name = path.relative_to(run).as_posix()
         match path.name:
             case "log.jsonl":
-                left[name] = [timeless(line) for line in path.read_text("utf-8").split("\n")[:-1]]
+                left[name] = [timeless(json.loads(line)) for line in path.read_text("utf-8").split("\n")[:-1]]
             case "state.json":
-                left[name] = timeless(path.read_text("utf-8"))
+                left[name] = timeless(json.loads(path.read_text("utf-8")))
             case "manifest.json":  # has the hashes of the others
                 left[name] = sorted(json.loads(path.read_text("utf-8"))["files"])
             case _:
@@ -71,5 +72,8 @@ def left_behind(run: Path) -> dict[str, Any]:
     return left
 
 
-def timeless(text: str) -> dict[str, Any]:
-    return {name: value for name, value in json.loads(text).items() if name not in TIMES}
+def timeless(value: Any) -> Any:
+    """The plain data without times, however deep they stand."""
+    if not isinstance(value, dict):
+        return value
+    return {name: timeless(inner) for name, inner in value.items() if name not in TIMES}

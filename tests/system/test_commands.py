@@ -169,7 +169,7 @@ def test_help_comes_without_the_heavy_libraries() -> None:
 def test_as_a_module_whatever_the_terminal_can_show(runs: dict[str, Path]) -> None:
     """Text is UTF-8, also where the system says otherwise."""
     environment = {**os.environ, "PYTHONIOENCODING": "ascii", "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-m", "weft", "translate", runs["bahdanau"], "--json"]
+    command = [sys.executable, "-m", "weft", "translate", str(runs["bahdanau"]), "--json"]
     line = "the kleine Kätzchen 🐈 sees"
     result = subprocess.run(command, input=line.encode(), capture_output=True, env=environment, check=True)
     assert json.loads(result.stdout)["source"] == line

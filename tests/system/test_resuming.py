@@ -52,10 +52,6 @@ def test_a_stopped_run_ends_as_one_that_was_not(
     end, said = go_on(tmp_path / "stopped")
     assert end == "done"
     assert "going on after step 14 of 24" in said
-    without_checkpoints_on_the_way = {"checkpoints/step-00000020", "checkpoints/step-00000024"}
-    assert {path.parent.name for path in (tmp_path / "stopped").glob("checkpoints/*/state.json")} == {
-        Path(name).name for name in without_checkpoints_on_the_way
-    }
     assert left_behind(tmp_path / "stopped") == left_behind(tmp_path / "straight")
 
 
@@ -75,7 +71,7 @@ def test_a_signal_saves_and_tells_how_to_go_on(number: signal.Signals, corpus: P
     node["train"] |= {"log_every": 1, "validation": {"every": 100_000}, "checkpoint_steps": 100_000}
     recipe = toys.write_recipe(tmp_path / "recipe.yaml", node)
     out = tmp_path / "my run"
-    command: list[str | Path] = ["train", recipe, "--out", out]
+    command = ["train", str(recipe), "--out", str(out)]
     for reports in (2, 6):
         with running(*command) as training:
             training.wait_for(out / "log.jsonl", reports)
@@ -131,14 +127,10 @@ def test_a_damaged_checkpoint_is_passed_over(
     end, said = go_on(tmp_path / "run")
     assert end == "done"
     assert "going on after step 6 of 8" in said
+    assert any("passed over" in line and "step-00000007" in line for line in said)
     straight, run = left_behind(tmp_path / "straight"), left_behind(tmp_path / "run")
-    assert {name: run[name] for name in straight if name in run} == {
-        name: straight[name] for name in straight if name in run
-    }
-    assert (
-        run["checkpoints/step-00000008/weights.safetensors"]
-        == straight["checkpoints/step-00000008/weights.safetensors"]
-    )
+    newest = [name for name in straight if not name.startswith("checkpoints/step-00000006/")]
+    assert {name: run[name] for name in newest} == {name: straight[name] for name in newest}
 
 
 def harm(path: Path, damage: str) -> None:

@@ -28,14 +28,14 @@ def test_the_meter_gives_means_over_tokens_and_starts_anew(monkeypatch: pytest.M
     now = [0.0]
     monkeypatch.setattr("time.monotonic", lambda: now[0])
     meter = Meter(100.0)
-    meter.add(Sums(loss=30.0, nll=20.0, right=5.0, count=10.0, norm=1.0))
-    meter.add(Sums(loss=10.0, nll=10.0, right=15.0, count=30.0, norm=3.0))
+    meter.add(Sums(loss=30.0, count=10.0, norm=1.0, parts={"nll": 20.0, "accuracy": 500.0}))
+    meter.add(Sums(loss=10.0, count=30.0, norm=3.0, parts={"nll": 10.0, "accuracy": 1500.0}))
     now[0] = 4.0
     with meter.paused():
         now[0] = 14.0
     report = meter.report()
     assert report == {"loss": 1.0, "nll": 0.75, "accuracy": 50.0, "norm": 2.0, "tokens_per_second": 10.0}
-    meter.add(Sums(loss=1.0, nll=1.0, right=0.0, count=1.0, norm=1.0))
+    meter.add(Sums(loss=1.0, count=1.0, norm=1.0, parts={}))
     now[0] = 16.0
     assert meter.report()["tokens_per_second"] == 0.5
     assert meter.seconds() == 116.0

@@ -12,7 +12,7 @@ from weft.core.marks import PAD
 
 
 class Padded(NamedTuple):
-    """data: ids [B,T], vectors [B,T,D] or image regions [B,R,D]; mask: [B,T] bool, real positions first."""
+    """data: ids [B,T] or vectors [B,T,D]; mask: [B,T] bool, real positions first."""
 
     data: Tensor
     mask: Tensor

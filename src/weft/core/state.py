@@ -18,7 +18,7 @@ class State(NamedTuple):
     carry: Tree
 
     def select(self, sentences: Tensor, hypotheses: Tensor) -> State:
-        """Keep these rows of memory and these rows of carry: the only reordering there is."""
+        """These rows of memory and these rows of carry: what beams, ensembles and leaving sentences need."""
         return State(tree.select(self.memory, sentences), tree.select(self.carry, hypotheses))
 
 
@@ -33,10 +33,10 @@ Step: TypeAlias = Callable[[Tensor, State], tuple[Scores, State]]  # last tokens
 
 
 class Hypothesis(NamedTuple):
-    """One finished (or cut) output. `score` is the sum of `token_scores`, the end mark's included if it came."""
+    """One output. `score` is the sum of `token_scores`, of which the last is the end mark's."""
 
     tokens: tuple[int, ...]  # without the end mark
     score: float
     token_scores: tuple[float, ...]
-    finished: bool  # False: the length limit cut it
+    finished: bool  # False: the end mark was forced at the length limit, though another token was likelier
     attention: tuple[tuple[float, ...], ...] = ()  # a row per token score, over the source positions

@@ -2,7 +2,7 @@
 
 with watching() as seen:
     model.features(batch)
-seen["decoder.2.cross.weights"]  # a list: one tensor per time it was noted
+seen["decoder.across"]  # a list, one tensor each time it was noted: here, one a layer
 """
 
 from collections.abc import Iterator

@@ -69,7 +69,7 @@ class Batches:
         return (self._collate(numbers, number) for numbers in islice(self._plan(number), start, None))
 
     def _plan(self, epoch: int) -> Iterator[Numbers]:
-        """The pairs of each batch. Ranks will slice the batches, so nothing here depends on them."""
+        """The pairs of each batch."""
         draws = np.random.default_rng(seed_for(self._seed, "order of pairs", epoch))
         order = draws.permutation(len(self._cache))
         for pool in np.array_split(order, -(-len(order) // self._pool)):

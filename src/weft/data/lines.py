@@ -2,7 +2,7 @@
 
 import gzip
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from hashlib import file_digest
 from pathlib import Path
@@ -14,17 +14,21 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def read_lines(path: Path | str) -> Iterator[str]:
-    """Each line without its end ("\\n", or "\\r\\n"); a byte order mark at the start is left out; .gz is unpacked."""
-    path = Path(path)
-    for number, line in enumerate(_read_raw(path), start=1):
+    """The lines of a file; .gz is unpacked."""
+    return decoded(_read_raw(Path(path)), str(path))
+
+
+def decoded(lines: Iterable[bytes], name: str) -> Iterator[str]:
+    """Each line without its end ("\\n", or "\\r\\n"); a byte order mark at the start is left out."""
+    for number, line in enumerate(lines, start=1):
         if number == 1:
             line = line.removeprefix(BYTE_ORDER_MARK)
         try:
             yield line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8")
         except UnicodeDecodeError as error:
             raise UserError(
-                f"{path}, line {number}: not UTF-8 (byte 0x{line[error.start]:02X} at position {error.start + 1} "
-                "of the line); convert the file to UTF-8"
+                f"{name}, line {number}: not UTF-8 (byte 0x{line[error.start]:02X} at position {error.start + 1} "
+                "of the line); convert it to UTF-8"
             ) from None
 
 

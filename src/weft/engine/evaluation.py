@@ -1,11 +1,14 @@
 """Scores of a model's translations, or of a file of them."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 from weft.core.errors import UserError
 from weft.data.lines import read_lines
-from weft.engine.translator import Translator
+from weft.engine.output import as_line, tell_cut
+from weft.engine.translator import Translation, Translator
 from weft.metric.evaluate import evaluate
 from weft.metric.lines import Options
 from weft.metric.score import Score
@@ -23,10 +26,17 @@ def evaluate_model(
     """Translate the source file and score it; the translations are kept in `output` if one is given."""
     sources = list(read_lines(source))
     beside = read_references(references, len(sources), source)
-    translations = [translation.text for translation in translator.stream(sources)]
-    if output is not None:
-        write_atomically(output, "".join(line + "\n" for line in translations).encode())
-    return evaluate(translations, beside, metrics, options)
+    evaluate([""], [[""]], metrics, options)  # so that a wrong name is told now, and not after the work
+    translations: list[Translation] = []
+
+    def translate(file: BinaryIO) -> None:
+        for translation in translator.stream(sources):
+            translations.append(translation)
+            file.write(as_line(translation, as_json=False).encode())
+
+    write_atomically(output or Path(os.devnull), translate)
+    tell_cut([number for number, one in enumerate(translations, 1) if one.cut], translator.source_limit())
+    return evaluate([translation.text for translation in translations], beside, metrics, options)
 
 
 def evaluate_file(

@@ -2,45 +2,46 @@
 
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TextIO
+from typing import BinaryIO
 
-from weft.core.errors import UserError
-from weft.data.lines import read_lines
+from weft.data.lines import decoded, read_lines
 from weft.engine.translator import Translation, Translator
+from weft.store.files import write_atomically
 
 
 def write_translations(translator: Translator, source: Path | None, output: Path | None, *, as_json: bool) -> None:
     """A line out for each line in; lines that had to be cut are told at the end, on standard error."""
     if source is None and sys.stdin.isatty():  # a person types and wants each answer at once
         translator = replace(translator, settings=replace(translator.settings, window=1))
-    translations = translator.stream(read_lines(source) if source else standard_input())
+    lines = decoded(sys.stdin.buffer, "standard input") if source is None else read_lines(source)
+    cut: list[int] = []
+
+    def write(file: BinaryIO) -> None:
+        for number, translation in enumerate(translator.stream(lines), 1):
+            file.write(as_line(translation, as_json=as_json).encode())
+            file.flush()
+            if translation.cut:
+                cut.append(number)
+
     if output is None:
-        cut = write(translations, sys.stdout, as_json=as_json)
+        write(sys.stdout.buffer)
     else:
-        try:
-            with output.open("w", encoding="utf-8", newline="\n") as file:
-                cut = write(translations, file, as_json=as_json)
-        except OSError as error:
-            raise UserError(f"{output} cannot be written: {error.strerror}") from error
+        write_atomically(output, write)
+    tell_cut(cut, translator.source_limit())
+
+
+def tell_cut(cut: Sequence[int], limit: int) -> None:
+    """Say which lines, counted from 1, were longer than the model reads."""
     if cut:
         shown = ", ".join(map(str, cut[:10])) + (" ..." if len(cut) > 10 else "")
-        limit = translator.source_limit()
         print(f"weft: {len(cut)} lines were longer than {limit} pieces and were cut there: {shown}", file=sys.stderr)
 
 
-def write(translations: Iterable[Translation], file: TextIO, *, as_json: bool) -> list[int]:
-    """Write each as it comes; returns the numbers of the lines that were cut, counted from 1."""
-    cut = []
-    for number, translation in enumerate(translations, 1):
-        line = json.dumps(as_record(translation), ensure_ascii=False) if as_json else translation.text
-        file.write(line + "\n")
-        file.flush()
-        if translation.cut:
-            cut.append(number)
-    return cut
+def as_line(translation: Translation, *, as_json: bool) -> str:
+    return (json.dumps(as_record(translation), ensure_ascii=False) if as_json else translation.text) + "\n"
 
 
 def as_record(translation: Translation) -> dict[str, object]:
@@ -52,12 +53,3 @@ def as_record(translation: Translation) -> dict[str, object]:
         "cut": translation.cut,
         "alternatives": [alternative._asdict() for alternative in translation.alternatives],
     }
-
-
-def standard_input() -> Iterator[str]:
-    """Lines of standard input; a line that is not UTF-8 is told with its number."""
-    for number, line in enumerate(sys.stdin.buffer, 1):
-        try:
-            yield line.decode("utf-8").removesuffix("\n").removesuffix("\r")
-        except UnicodeDecodeError as error:
-            raise UserError(f"standard input, line {number}: not UTF-8 (byte {error.start + 1} of the line).") from None

@@ -85,10 +85,10 @@ class Translator:
         model = self.trained.model
         device = next(model.parameters()).device
         source = Padded.of([[*row, END] for row in rows]).to(device)
-        allowed = (source.lengths() * self.settings.length_factor).long() + self.settings.length_extra
+        limit = (source.lengths() * self.settings.length_factor).long() + self.settings.length_extra
         if model.target.limit is not None:
-            allowed = allowed.clamp(max=model.target.limit - 1)
-        return self.search(model.step, model.start(model.encode(source)), allowed)
+            limit = limit.clamp(max=model.target.limit - 1)
+        return self.search(model.step, model.start(model.encode(source)), limit)
 
     def _alternative(self, hypothesis: Hypothesis) -> Alternative:
         target = self.trained.target

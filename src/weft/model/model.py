@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from weft.core.padded import Padded
 from weft.core.state import Scores, State
+from weft.core.tree import Tree
 from weft.data.batches import Batch
 from weft.model.roles import Decoder, Embed, Encoder, Head, Output
 from weft.nn.memory import Memory
@@ -31,7 +32,10 @@ class Model(nn.Module):
         return self.encoder(source.with_data(self.source(source.data, first)))
 
     def features(self, batch: Batch) -> Output:
-        """The decoder's output for every target position, each fed the true tokens before it."""
+        """The decoder's output for every target position, each fed the true tokens before it.
+
+        No mask is needed: padding comes last, decoders do not look ahead, and losses read real positions only.
+        """
         state = self.decoder.start(self.encode(batch.source))
         inputs = batch.decoder_input().data
         output, _ = self.decoder(self.target(inputs, inputs.new_zeros(len(inputs))), state)
@@ -45,7 +49,7 @@ class Model(nn.Module):
 
     def step(self, tokens: Tensor, state: State) -> tuple[Scores, State]:
         """Feed the last token of each hypothesis [N]; what may come next?"""
-        steps, carry = cast(tuple[Tensor, Tensor], state.carry)
+        steps, carry = cast(tuple[Tensor, Tree], state.carry)
         output, after = self.decoder(self.target(tokens[:, None], steps), State(state.memory, carry))
         log_probs = self.head(output.hidden[:, 0]).log_softmax(-1)
         attention = None if output.attention is None else output.attention[:, 0]

@@ -33,7 +33,7 @@ class Output(NamedTuple):
     """What a decoder gives for each step."""
 
     hidden: Tensor  # [N,T,D], the head's input
-    attention: Tensor | None  # [N,T,S], where each step looked
+    attention: Tensor | None  # [N,T,S], where each step looked (None: the decoder does not look)
 
 
 class Decoder(Protocol):

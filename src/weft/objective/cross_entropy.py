@@ -17,7 +17,8 @@ class CrossEntropy(nn.Module):
     """loss = (1 - e) (-log p(y)) + e mean_v(-log p(v)), e = smoothing spread over all V classes.
 
     Szegedy et al. 2016, section 7; torch's convention (e / V for each class, the right one included). Padding does not
-    count. `parts`: the plain negative log-likelihood (its exponential is the perplexity) and the tokens guessed right.
+    count. `parts`: the plain negative log-likelihood, whose mean is the logarithm of the perplexity, and 100 for each
+    token guessed right, whose mean is the accuracy in percent.
     """
 
     def __init__(self, *, smoothing: Rate = 0.1, chunk: Count = 512):
@@ -30,7 +31,7 @@ class CrossEntropy(nn.Module):
         targets = batch.target.data[batch.target.mask]
         total, likelihood, right = head_and_loss(hidden, model.head, targets, self.smoothing, self.chunk)
         count = torch.tensor(float(len(targets)), device=hidden.device)
-        return Loss(total, count, {"nll": likelihood, "right": right})
+        return Loss(total, count, {"nll": likelihood, "accuracy": 100 * right})
 
 
 def head_and_loss(

@@ -1,4 +1,4 @@
-"""What is minimised, as sums: the loop divides once, by the count over all ranks."""
+"""What is minimised, as sums: the update divides once, by the count over all its batches."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -11,7 +11,7 @@ from weft.model.model import Model
 
 @dataclass(frozen=True)
 class Loss:
-    """total / count is the loss; parts are further sums over the same count, to show."""
+    """total / count is the loss; parts are further sums over the same count, to show: nll, accuracy ..."""
 
     total: Tensor
     count: Tensor

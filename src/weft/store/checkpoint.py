@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,27 +25,29 @@ class Checkpoint(NamedTuple):
 
 
 def save_checkpoint(folder: Path, step: int, checkpoint: Checkpoint, keep: int = 2) -> None:
-    """Write checkpoint `step` whole, then remove all but the newest `keep`."""
+    """Write checkpoint `step` whole, then remove those before it but for the newest `keep`, itself counted."""
     folder.mkdir(parents=True, exist_ok=True)
-    with atomic_folder(folder / f"step-{step:08d}") as new:
+    place = folder / f"step-{step:08d}"
+    with atomic_folder(place) as new:
         for name, tensors in checkpoint.groups.items():
             save_file(
                 {key: tensor.detach().contiguous() for key, tensor in tensors.items()}, new / f"{name}.safetensors"
             )
         write_json(new / STATE, checkpoint.state)
         write_manifest(new, {"kind": "checkpoint"})
-    for old in steps_in(folder)[:-keep]:
+    for old in [path for path in steps_in(folder) if path <= place][:-keep]:
         shutil.rmtree(old, ignore_errors=True)
 
 
-def newest_checkpoint(folder: Path) -> Checkpoint | None:
-    """The newest one that is whole; a damaged one is passed over as long as an older one is whole."""
+def newest_checkpoint(folder: Path, tell: Callable[[str], None]) -> Checkpoint | None:
+    """The newest one that is whole; a damaged one is told and passed over as long as an older one is whole."""
     damage: list[str] = []
     for path in reversed(steps_in(folder)):
         try:
             check_manifest(path)
         except UserError as error:
             damage.append(str(error))
+            tell(f"passed over: {error}")
             continue
         groups = {file.stem: load_file(file) for file in sorted(path.glob("*.safetensors"))}
         return Checkpoint(groups, json.loads((path / STATE).read_text("utf-8")))

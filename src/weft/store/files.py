@@ -42,8 +42,15 @@ ADVICE = {
 
 
 def write_atomically(path: Path, content: bytes | Writer) -> None:
-    """Write the bytes, or what the writer writes into the open file; on any error the old file stays as it was."""
+    """Write the bytes, or what the writer writes into the open file; on any error the old file stays as it was.
+
+    A device or a pipe, such as /dev/stdout, is written to as it is.
+    """
     with _advising(path):
+        if path.exists() and not path.is_file() and not path.is_dir():
+            with path.open("wb") as stream:
+                _fill(stream, content)
+            return
         place = _place_of(path)
         if place.is_dir():
             raise UserError(f"{path}: is a folder, and a file should be written there; give another name")
@@ -61,12 +68,16 @@ def write_atomically(path: Path, content: bytes | Writer) -> None:
 
 def _write(path: Path, content: bytes | Writer) -> None:
     with path.open("wb") as file:
-        if isinstance(content, bytes):
-            file.write(content)
-        else:
-            content(file)
+        _fill(file, content)
         file.flush()
         os.fsync(file.fileno())
+
+
+def _fill(file: BinaryIO, content: bytes | Writer) -> None:
+    if isinstance(content, bytes):
+        file.write(content)
+    else:
+        content(file)
 
 
 @contextmanager

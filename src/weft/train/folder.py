@@ -10,6 +10,7 @@ best/  last/     model folders
 
 import json
 import os
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from weft.core.errors import UserError
 from weft.store.files import atomic_folder, remove_leftovers
 from weft.store.model_folder import load_tokenizers, save_tokenizers, write_json
 from weft.text.tokenizer import Tokenizer
-from weft.train.prepare import Prepared
+from weft.train.prepare import PreparedData
 
 CONFIG, DATA = "config.yaml", "data.json"
 
@@ -46,11 +47,15 @@ class RunFolder:
     def last(self) -> Path:
         return self.path / "last"
 
+    def go_on_command(self) -> str:
+        """What a person types to go on with this run."""
+        return f"weft train --resume {shlex.quote(str(self.path))}"
+
     def check_free(self) -> None:
         """Before any work: the folder can be made, and one that already holds something is never written into."""
         if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
             raise UserError(
-                f"{self.path} exists already. To go on with that run: weft train --resume {self.path}; "
+                f"{self.path} exists already. To go on with that run: {self.go_on_command()}; "
                 "to start a new one, give another --out or remove the folder."
             )
         above = next(folder for folder in (self.path, *self.path.absolute().parents) if folder.exists())
@@ -59,7 +64,7 @@ class RunFolder:
                 f"{self.path} cannot be made: {above} is no folder that can be written to. Give another --out."
             )
 
-    def create(self, recipe: Recipe, prepared: Prepared) -> None:
+    def create(self, recipe: Recipe, prepared: PreparedData) -> None:
         """Make the folder, with all that a later resume needs to begin at the same first step."""
         self.path.absolute().parent.mkdir(parents=True, exist_ok=True)
         with atomic_folder(self.path) as new:
@@ -82,7 +87,7 @@ class RunFolder:
     def tokenizers(self) -> tuple[Tokenizer, Tokenizer]:
         return load_tokenizers(self.path)
 
-    def check_same_data(self, prepared: Prepared) -> None:
+    def check_same_data(self, prepared: PreparedData) -> None:
         """Going on with other data would be another run."""
         facts = json.loads((self.path / DATA).read_text("utf-8"))
         if facts["fingerprint"] != prepared.fingerprint:

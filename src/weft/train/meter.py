@@ -49,8 +49,7 @@ class Meter:
         count = sum(sums.count for sums in self.seen)
         record = {
             "loss": sum(sums.loss for sums in self.seen) / count,
-            "nll": sum(sums.nll for sums in self.seen) / count,
-            "accuracy": 100 * sum(sums.right for sums in self.seen) / count,
+            **{name: sum(sums.parts[name] for sums in self.seen) / count for name in self.seen[0].parts},
             "norm": sum(sums.norm for sums in self.seen) / len(self.seen),
             "tokens_per_second": count / (time.monotonic() - self.since),
         }

@@ -24,7 +24,7 @@ class Split:
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedData:
     """Data as the loop needs it, and what was found out about it on the way."""
 
     source: Tokenizer
@@ -36,7 +36,7 @@ class Prepared:
     fingerprint: str  # of the training files
 
 
-def prepare(recipe: Recipe, tokenizers: tuple[Tokenizer, Tokenizer] | None, display: Display) -> Prepared:
+def prepare(recipe: Recipe, tokenizers: tuple[Tokenizer, Tokenizer] | None, display: Display) -> PreparedData:
     """Read the files, learn the tokenizers (unless a run has them already), tokenize, and show the data table."""
     data = recipe.data
     if not data.train:
@@ -48,7 +48,7 @@ def prepare(recipe: Recipe, tokenizers: tuple[Tokenizer, Tokenizer] | None, disp
     caches = {name: tokenized(name, corpus, tokenizers, recipe, display) for name, corpus in corpora.items()}
     report = make_report(caches["train"], {name: cache for name, cache in caches.items() if name != "train"})
     display.say(render(report))
-    return Prepared(
+    return PreparedData(
         source=tokenizers[0],
         target=tokenizers[1],
         train=Split(corpora["train"], caches["train"]),

@@ -76,11 +76,17 @@ def display() -> Iterator[Display]:
 
 def summary(record: dict[str, Any]) -> str:
     """The numbers of one report in one short line."""
-    line = (
-        f"epoch {record['epoch']}  loss {record['loss']:.3f}  accuracy {record['accuracy']:.1f}%  "
-        f"rate {record['rate']:.2e}  norm {record['norm']:.2f}  {record['tokens_per_second']:,.0f} tok/s"
+    return "  ".join(
+        [
+            f"epoch {record['epoch']}",
+            f"loss {record['loss']:.3f}",
+            *([f"accuracy {record['accuracy']:.1f}%"] if "accuracy" in record else []),
+            f"rate {record['rate']:.2e}",
+            f"norm {record['norm']:.2f}",
+            f"{record['tokens_per_second']:,.0f} tok/s",
+            *([f"best {record['best']:.2f}"] if record["best"] is not None else []),
+        ]
     )
-    return line if record["best"] is None else f"{line}  best {record['best']:.2f}"
 
 
 def validation_line(record: dict[str, Any], chosen: str, *, improved: bool) -> str:

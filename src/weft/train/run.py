@@ -19,7 +19,7 @@ from weft.store.model_folder import Trained
 from weft.train.folder import RunFolder
 from weft.train.interrupt import listening
 from weft.train.loop import End, Loop, Parts
-from weft.train.prepare import Prepared, prepare
+from weft.train.prepare import PreparedData, prepare
 from weft.train.progress import Display
 from weft.train.validation import Validator, check_choice
 
@@ -44,14 +44,14 @@ def resume(out: Path, display: Display, device: str = "auto") -> End:
     prepared = prepare(recipe, folder.tokenizers(), display)
     folder.check_same_data(prepared)
     loop = Loop(folder, recipe, make_parts(recipe, prepared, pick_device(device)), display)
-    checkpoint = newest_checkpoint(folder.checkpoints)
+    checkpoint = newest_checkpoint(folder.checkpoints, display.say)
     if checkpoint is not None:
         loop.restore(checkpoint)
     display.say(f"going on after step {loop.position.step} of {recipe.train.steps}")
     return go(loop)
 
 
-def make_parts(recipe: Recipe, prepared: Prepared, device: torch.device) -> Parts:
+def make_parts(recipe: Recipe, prepared: PreparedData, device: torch.device) -> Parts:
     """Make what the recipe names. First weights depend on the seed alone."""
     settings, longest = recipe.train, recipe.data.max_length
     set_draws(settings.seed, "weights")
@@ -97,7 +97,7 @@ def go(loop: Loop) -> End:
     told = {
         "done": f"finished after {step} steps; the best model is in {folder.best}",
         "patience": f"ended at step {step}: validation no longer improves; the best model is in {folder.best}",
-        "interrupted": f"stopped at step {step}; everything is saved. Go on with: weft train --resume {folder.path}",
+        "interrupted": f"stopped at step {step}; everything is saved. Go on with: {folder.go_on_command()}",
     }
     loop.display.say(told[end])
     return end

@@ -1,6 +1,7 @@
 """One update of the weights."""
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -18,10 +19,9 @@ class Sums:
     """What an update saw: sums over `count` target tokens, and the gradient's norm before clipping."""
 
     loss: float
-    nll: float
-    right: float
     count: float
     norm: float
+    parts: dict[str, float]
 
 
 def update(
@@ -33,20 +33,24 @@ def update(
     rate: float,
     clip: float | None,
 ) -> Sums:
-    """Gradients of all batches are summed, then divided once by their number of tokens, clipped and applied."""
-    total = nll = right = count = 0.0
+    """Gradients of all batches are summed, divided once by their number of tokens, clipped and applied.
+
+    The optimiser forgets them when it has used them.
+    """
+    total = count = 0.0
+    parts: Counter[str] = Counter()
     for batch in batches:
         loss = objective(model, batch)
         torch.autograd.backward(loss.total)
         total, count = total + loss.total.item(), count + loss.count.item()
-        nll, right = nll + loss.parts["nll"].item(), right + loss.parts["right"].item()
+        parts.update({name: part.item() for name, part in loss.parts.items()})
     gradients = [parameter.grad for parameter in model.parameters() if parameter.grad is not None]
     norm = float(nn.utils.get_total_norm(gradients)) / count
     if not math.isfinite(norm) or not math.isfinite(total):
         raise NotFiniteError
     torch._foreach_mul_(gradients, (1.0 if clip is None else min(1.0, clip / (norm + 1e-6))) / count)
     optimiser.advance(rate)
-    return Sums(total, nll, right, count, norm)
+    return Sums(total, count, norm, dict(parts))
 
 
 class NotFiniteError(Exception):

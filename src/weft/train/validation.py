@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,12 +40,16 @@ class Validator:
     @torch.no_grad()
     def _losses(self, trained: Trained) -> dict[str, Any]:
         device = next(trained.model.parameters()).device
-        total = nll = right = count = 0.0
+        total = count = 0.0
+        parts: Counter[str] = Counter()
         for batch in self.batches.epoch(0):
             loss = self.objective(trained.model, batch.to(device))
-            total, count = total + float(loss.total), count + float(loss.count)
-            nll, right = nll + float(loss.parts["nll"]), right + float(loss.parts["right"])
-        return {"loss": total / count, "perplexity": math.exp(min(700.0, nll / count)), "accuracy": 100 * right / count}
+            total, count = total + loss.total.item(), count + loss.count.item()
+            parts.update({name: part.item() for name, part in loss.parts.items()})
+        means = {"loss": total / count, **{name: part / count for name, part in parts.items()}}
+        if "nll" in means:
+            means["perplexity"] = math.exp(min(700.0, means.pop("nll")))
+        return means
 
     def _translations(self, trained: Trained) -> dict[str, Any]:
         if not self.pairs:

@@ -17,7 +17,8 @@ from weft.nn.stack import stack
 class TransformerDecoder(nn.Module):
     """Layers of causal self-attention, attention to the memory, and a position-wise network.
 
-    State: memory = each layer's prepared keys and values; carry = each layer's keys and values so far.
+    State: memory = each layer's prepared keys and values; carry = each layer's keys and values so far. The attention
+    given out is the last layer's, the mean of its heads.
     """
 
     def __init__(

@@ -1,0 +1,150 @@
+"""Law 10: N lines in = N lines out, in order, whatever they hold."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from system import toys
+from system.commands import Result, weft
+from weft.config.load import load_recipe
+from weft.config.registry import REGISTRY
+from weft.engine.output import write_translations
+from weft.engine.translator import Translator
+from weft.model.build import build
+from weft.store.model_folder import Trained, save_model, weights_of
+from weft.text.learners import Learner
+
+LEARNED_FROM = ["the red cat sees a dog", "this old house has a river", "the red cat sees this house"]
+LIMIT = 12  # pieces that the model reads
+LONG = " ".join(["cat"] * 40)
+WILD = [
+    "the red cat sees a dog",
+    "",
+    " ",
+    " \t\u3000 ",
+    LONG,
+    "x" * 2000,
+    "\x00",
+    "a\x00b\x01\x02\x1b[31m\x7f",
+    "\x1c",
+    "Щука съела ежа",
+    "ქართული ไทย 中文 עברית",
+    "e\u0301 \u0301 \u200d \u200b",
+    "🐈‍⬛ 👩🏽‍🚀 \U0010ffff",
+    "a\u2028b\u2029c",
+    "\u2028",
+    "a\x85b",
+    "a\rb",
+    "a\x0bb\x0cc",
+    "<pad>",
+    "<begin> the <end> <unk> </s> <0x0A>",
+    "\ufeffthe",
+    "the red cat sees a dog",
+]
+
+
+def translator(learner: str = "bpe", family: str = "transformer") -> Translator:
+    """A model with its first weights, in double precision: what is equal there is equal to the last letter."""
+    recipe = load_recipe(
+        {
+            "data": {"max_length": LIMIT},
+            "text": {"source": {"type": learner, **({"min_count": 1} if learner != "byte" else {})}},
+            "model": toys.FAMILIES[family],
+            "translate": {"search": "greedy", "length_factor": 0.5, "length_extra": 3},
+        }
+    )
+    tokenizer = recipe.text.source().learn(LEARNED_FROM)
+    model = build(recipe.model, tokenizer.size, tokenizer.size, joint=True).double().eval()
+    return Translator(Trained(model, tokenizer, tokenizer, recipe, {}), recipe.translate.search(), recipe.translate)
+
+
+@pytest.fixture(scope="module")
+def bytewise() -> Translator:
+    return translator("byte")
+
+
+@pytest.fixture(scope="module")
+def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("untrained") / "model"
+    trained = translator().trained
+    trained.model.float()
+    save_model(folder, trained, weights_of(trained.model))
+    return folder
+
+
+@pytest.mark.parametrize("learner", REGISTRY[Learner])
+def test_every_line_becomes_one_line(learner: str) -> None:
+    kept = translator(learner)
+    translations = kept.translate(WILD)
+    assert [translation.source for translation in translations] == WILD
+    assert not any("\n" in translation.text for translation in translations)
+    assert all(translation.text == "" for translation in translations if not translation.source.strip())
+    pieces = kept.trained.source.encode(WILD)
+    assert [translation.cut for translation in translations] == [
+        len(row) > LIMIT and line.strip() != "" for row, line in zip(pieces, WILD, strict=True)
+    ]
+    assert translations[4].cut
+
+
+@pytest.mark.parametrize("family", toys.FAMILIES)
+def test_neighbours_and_batches_change_nothing(family: str) -> None:
+    kept = translator(family=family)
+    together = kept.translate(WILD)
+    assert together[0] == together[-1]
+    assert [kept.translate([line])[0].text for line in WILD] == [translation.text for translation in together]
+    for changed in ({"batch_tokens": 1}, {"batch_tokens": 30}, {"window": 1}, {"window": 5}):
+        other = replace(kept, settings=replace(kept.settings, **changed))  # type: ignore[arg-type]
+        assert [translation.text for translation in other.translate(WILD)] == [one.text for one in together]
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(st.text(max_size=20), max_size=6))
+def test_any_text_from_python(bytewise: Translator, lines: list[str]) -> None:
+    translations = bytewise.translate(lines)
+    assert [translation.source for translation in translations] == lines
+    assert not any("\n" in translation.text for translation in translations)
+
+
+@settings(deadline=None, max_examples=40)
+@given(lines=st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\n"), max_size=20), max_size=6))
+def test_any_text_from_a_file(bytewise: Translator, tmp_path_factory: pytest.TempPathFactory, lines: list[str]) -> None:
+    folder = tmp_path_factory.mktemp("lines")
+    source, output = folder / "in.txt", folder / "out.txt"
+    source.write_bytes("".join(line + "\n" for line in lines).encode())
+    write_translations(bytewise, source, output, as_json=False)
+    assert output.read_bytes().count(b"\n") == len(lines)
+
+
+def told(result: Result) -> tuple[int, int, str]:
+    return result.code, len(result.lines), result.err
+
+
+def test_the_command_keeps_the_lines_and_tells_which_were_cut(model_folder: Path, tmp_path: Path) -> None:
+    content = "\n".join(WILD).encode()  # no line end after the last
+    source, output = tmp_path / "in.txt", tmp_path / "out.txt"
+    source.write_bytes(content)
+    from_file = weft("translate", model_folder, source)
+    assert (from_file.code, len(from_file.lines)) == (0, len(WILD))
+    numbers = from_file.err.removesuffix("\n").rpartition(": ")[2].split(", ")
+    assert {"5", "6"} <= set(numbers)
+    assert from_file.err.startswith(f"weft: {len(numbers)} lines were longer than {LIMIT} pieces and were cut there: ")
+    assert weft("translate", model_folder, stdin=content) == from_file
+    assert weft("translate", model_folder, stdin=content + b"\n") == from_file
+    assert weft("translate", model_folder, source, "--output", output).err == from_file.err
+    assert output.read_bytes() == from_file.out
+
+
+def test_the_ends_of_lines_and_of_files(model_folder: Path, tmp_path: Path) -> None:
+    plain = weft("translate", model_folder, stdin=b"the cat\nthe dog\n")
+    assert len(plain.lines) == 2
+    source = tmp_path / "in.txt"
+    for content in (b"the cat\r\nthe dog\r\n", b"the cat\nthe dog", b"\xef\xbb\xbfthe cat\nthe dog\n"):
+        source.write_bytes(content)
+        assert weft("translate", model_folder, stdin=content) == plain
+        assert weft("translate", model_folder, source) == plain
+    assert told(weft("translate", model_folder, stdin=b"")) == (0, 0, "")
+    assert told(weft("translate", model_folder, stdin=b"\n")) == (0, 1, "")
+    assert told(weft("translate", model_folder, stdin=b"\n\n \n")) == (0, 3, "")
