@@ -22,14 +22,19 @@ __all__ = ["load", "train"]
 def train(
     recipe: str | Path | dict[str, Plain], *, out: str | Path, overrides: Sequence[str] = (), device: str = "auto"
 ) -> Path:
-    """Train a model as a recipe (a YAML file, or the same as plain data) says; returns the run folder."""
+    """Train a model as a recipe (a YAML file, or the same as plain data) says; returns the run folder.
+
+    Ctrl-C saves everything, then raises KeyboardInterrupt.
+    """
     from weft.config.load import load_recipe
     from weft.train.progress import display
     from weft.train.run import start
 
     loaded = load_recipe(Path(recipe) if isinstance(recipe, str) else recipe, overrides)
     with display() as shown:
-        start(loaded, Path(out), shown, device)
+        end = start(loaded, Path(out), shown, device)
+    if end == "interrupted":
+        raise KeyboardInterrupt
     return Path(out)
 
 

@@ -1,5 +1,6 @@
 """What the laws do not say about dropout, positions, embeddings and shared weights."""
 
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -117,3 +118,20 @@ def test_watching_collects_what_is_noted_inside_and_only_there() -> None:
         watch.note("x", torch.ones(1))
     watch.note("after", torch.zeros(1))
     assert {name: len(tensors) for name, tensors in seen.items()} == {"x": 2}
+
+
+@pytest.mark.parametrize("rate", [0.001, 0.999])
+def test_dropout_of_hardly_any_or_nearly_all(rate: float) -> None:
+    torch.manual_seed(0)
+    dropped = float((Dropout(rate)(torch.ones(1000, 1000)) == 0).float().mean())
+    assert dropped == pytest.approx(rate, abs=2e-4)
+
+
+def test_every_layers_attention_can_be_watched() -> None:
+    model = build(replace(TINY, encoder=partial(TransformerEncoder, layers=2, heads=2, hidden=8)), 11, 11, joint=True)
+    with watch.watching() as seen:
+        model.encode(Padded.of([[3, 4, 2]]))
+    assert [(name, [tuple(one.shape) for one in tensors]) for name, tensors in seen.items()] == [
+        ("encoder.0.self", [(1, 2, 3, 3)]),
+        ("encoder.1.self", [(1, 2, 3, 3)]),
+    ]

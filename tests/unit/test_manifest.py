@@ -171,3 +171,9 @@ def test_a_file_that_cannot_be_read(folder: Path, monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(Path, "read_bytes", refuse)
     assert message(folder) == f"{folder / MANIFEST}: cannot be read: Permission denied"
+
+
+@pytest.mark.parametrize("name", [".DS_Store", "sub/.gitkeep", "Thumbs.db"])
+def test_what_file_managers_leave_behind_does_no_harm(folder: Path, name: str) -> None:
+    (folder / name).write_bytes(b"x")
+    assert name not in check_manifest(folder).files

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -62,3 +63,18 @@ def test_the_first_signal_is_noted_and_the_second_stops() -> None:
         with pytest.raises(KeyboardInterrupt):
             os.kill(os.getpid(), signal.SIGTERM)
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_a_signal_that_is_ignored_stays_so() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with listening() as interrupt:
+            os.kill(os.getpid(), signal.SIGHUP)
+            assert interrupt.signal is None
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_other_threads_do_without_signals() -> None:
+    with ThreadPoolExecutor() as pool:
+        assert pool.submit(lambda: listening().__enter__().signal).result() is None

@@ -2,7 +2,7 @@
 
 with watching() as seen:
     model.features(batch)
-seen["decoder.across"]  # a list, one tensor each time it was noted: here, one a layer
+seen["decoder.0.across"]  # a list: a tensor for each time it was noted
 """
 
 from collections.abc import Iterator

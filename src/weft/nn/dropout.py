@@ -20,7 +20,7 @@ class Dropout(nn.Module):
     """Srivastava et al. 2014: in training each element is zeroed with probability `rate`, the rest scaled up.
 
     torch draws a float per element, which on a CPU costs more than the layer before it; here eight elements share
-    one 64-bit draw. On other devices torch's own is used.
+    one 64-bit draw. On other devices, and for rates that 1/256 cannot tell from 0 or 1, torch's own is used.
     """
 
     def __init__(self, rate: Rate = 0.0):
@@ -30,7 +30,7 @@ class Dropout(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         if not self.training or self.rate == 0.0:
             return x
-        if x.device.type != "cpu":
-            return F.dropout(x, self.rate)
         dropped = round(self.rate * LEVELS)
+        if x.device.type != "cpu" or not 0 < dropped < LEVELS:
+            return F.dropout(x, self.rate)
         return x * keep_mask(x, self.rate).mul_(LEVELS / (LEVELS - dropped))

@@ -39,7 +39,7 @@ def head_and_loss(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """hidden [M,D], targets [M] -> the smoothed loss, the negative log-likelihood, and how many are guessed right."""
     apply = cast(Callable[..., tuple[Tensor, Tensor, Tensor]], ChunkedLoss.apply)
-    return apply(hidden, head.weight, head.bias, targets, smoothing, chunk)
+    return apply(hidden, head.weight, head.bias, targets, smoothing, chunk, torch.is_grad_enabled())
 
 
 class ChunkedLoss(torch.autograd.Function):
@@ -51,9 +51,15 @@ class ChunkedLoss(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, smoothing: float, chunk: int
+        ctx: Any,
+        hidden: Tensor,
+        weight: Tensor,
+        bias: Tensor | None,
+        targets: Tensor,
+        smoothing: float,
+        chunk: int,
+        wanted: bool,  # torch does not tell a function that gradients are off
     ) -> tuple[Tensor, Tensor, Tensor]:
-        wanted = any(ctx.needs_input_grad)
         classes = len(weight)
         hidden_grad = torch.empty_like(hidden) if wanted else None
         weight_grad = torch.zeros_like(weight) if wanted else None
@@ -86,4 +92,5 @@ class ChunkedLoss(torch.autograd.Function):
     def backward(ctx: Any, *slopes: Tensor) -> tuple[Tensor | None, ...]:
         hidden_grad, weight_grad, bias_grad = ctx.saved_tensors
         slope = slopes[0]
-        return hidden_grad * slope, weight_grad * slope, bias_grad * slope if ctx.has_bias else None, None, None, None
+        bias_slope = bias_grad * slope if ctx.has_bias else None
+        return hidden_grad * slope, weight_grad * slope, bias_slope, None, None, None, None

@@ -16,6 +16,7 @@ from weft.store.files import write_atomically
 
 MANIFEST = "manifest.json"
 FORMAT = 1  # the newest layout of folders that this version reads
+LITTER = ("Thumbs.db", "desktop.ini")
 COPY_AGAIN = "copy the folder again or take another copy"
 
 
@@ -108,9 +109,14 @@ def _is_plain(name: str) -> bool:
 
 
 def _names_in(folder: Path) -> set[str]:
-    """Every file below the folder but the manifest, by its relative path; links to folders are not followed."""
+    """Every file below the folder but the manifest, by its relative path; links to folders are not followed.
+
+    What file managers leave behind (.DS_Store, Thumbs.db ...) is passed over, and so never read either.
+    """
     names = set()
     for path in folder.rglob("*"):
+        if path.name.startswith(".") or path.name in LITTER:
+            continue
         if path.is_symlink() or not path.is_dir():
             _check_inside(folder, path)
             names.add(path.relative_to(folder).as_posix())

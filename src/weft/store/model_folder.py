@@ -38,8 +38,10 @@ class Trained(NamedTuple):
 
 
 def weights_of(model: Model) -> dict[str, Tensor]:
-    """Every learned tensor by name; a shared one stands once."""
-    return {name: parameter.detach() for name, parameter in model.named_parameters()}
+    """Every tensor that a model must keep, by name; a shared one stands once, under its first name."""
+    learned, under_every_name = dict(model.named_parameters()), dict(model.named_parameters(remove_duplicate=False))
+    kept = model.state_dict()  # with buffers that are not learned
+    return {name: tensor for name, tensor in kept.items() if name in learned or name not in under_every_name}
 
 
 def save_model(folder: Path, trained: Trained, weights: Mapping[str, Tensor]) -> None:

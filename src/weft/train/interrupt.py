@@ -1,11 +1,12 @@
 """Ctrl-C and kill: the first asks the run to finish its step and save, the second stops at once."""
 
 import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
 class Interrupt:
@@ -22,9 +23,15 @@ class Interrupt:
 
 @contextmanager
 def listening() -> Iterator[Interrupt]:
-    """Signals inside the block are noted; what was done with them before holds again after it."""
+    """Signals inside the block are noted; what was done with them before holds again after it.
+
+    One that is ignored stays so (nohup does that with SIGHUP). Only the main thread can listen.
+    """
     interrupt = Interrupt()
-    before = {number: signal.signal(number, interrupt) for number in SIGNALS}
+    known = [signal.Signals[name] for name in NAMES if name in signal.Signals.__members__]
+    heard = [number for number in known if signal.getsignal(number) is not signal.SIG_IGN]
+    here = threading.current_thread() is threading.main_thread()
+    before = {number: signal.signal(number, interrupt) for number in heard if here}
     try:
         yield interrupt
     finally:

@@ -21,7 +21,7 @@ class Bahdanau(nn.Module):
 
     c_i = sum_j a_ij h_j,  a_i = softmax(score(s_{i-1}, h))
     s_i = cell(E y_{i-1}, s_{i-1}, c_i)        the context enters every gate through its own matrix C
-    t_i = maxout(U_o s_i + V_o E y_{i-1} + C_o c_i)
+    t_i = maxout(U_o s_i + V_o E y_{i-1} + C_o c_i)        with s_i, as in g(y_{i-1}, s_i, c_i) of section 3.1
     s_0 = tanh(W_s h_1 backward), or of the mean annotation with `start: mean`, for encoders without a last state.
 
     State: memory = the prepared annotations; carry = the cell's.
@@ -66,7 +66,7 @@ class Bahdanau(nn.Module):
             contexts.append(context)
             looks.append(weights)
         attention = torch.cat(looks, 2)  # [N,1,T,S]
-        watch.note("decoder.across", attention)
+        watch.note("decoder.0.across", attention)
         joined = torch.cat([torch.stack(hiddens, 1), x, torch.cat(contexts, 1)], -1)
         hidden = self.deep(joined).view(*x.shape[:2], -1, 2).amax(-1)
         return Output(self.dropout(hidden), attention[:, 0]), State(prepared, carry)

@@ -1,5 +1,7 @@
 """The Transformer's decoder. Vaswani et al. 2017, section 3.1."""
 
+from typing import NamedTuple
+
 from torch import Tensor, nn
 
 from weft.core import watch
@@ -57,10 +59,19 @@ class TransformerDecoder(nn.Module):
 
     def forward(self, x: Tensor, state: State) -> tuple[Output, State]:
         carry: list[Cache] = []
-        for layer, prepared, cache in zip(self.layers, state.memory, state.carry, strict=True):
-            x, weights, extended = layer(x, prepared, cache)
+        for number, (layer, prepared, cache) in enumerate(zip(self.layers, state.memory, state.carry, strict=True)):
+            x, looks, extended = layer(x, prepared, cache)
+            watch.note(f"decoder.{number}.self", looks.back)
+            watch.note(f"decoder.{number}.across", looks.across)
             carry.append(extended)
-        return Output(self.norm(x), weights.mean(1)), State(state.memory, tuple(carry))
+        return Output(self.norm(x), looks.across.mean(1)), State(state.memory, tuple(carry))
+
+
+class Looks(NamedTuple):
+    """Where each step looked: back at the steps so far [N,H,T,T], across to the memory [N,H,T,S]."""
+
+    back: Tensor
+    across: Tensor
 
 
 class Layer(nn.Module):
@@ -83,12 +94,10 @@ class Layer(nn.Module):
         self.around_across = Residual(dim, norm=norm, dropout=dropout)
         self.around_feedforward = Residual(dim, norm=norm, dropout=dropout)
 
-    def forward(self, x: Tensor, prepared: Prepared, cache: Cache) -> tuple[Tensor, Tensor, Cache]:
-        y, weights, extended = self.attention.extend(self.around_attention.enter(x), cache)
-        watch.note("decoder.self", weights)
+    def forward(self, x: Tensor, prepared: Prepared, cache: Cache) -> tuple[Tensor, Looks, Cache]:
+        y, back, extended = self.attention.extend(self.around_attention.enter(x), cache)
         x = self.around_attention.leave(x, y)
-        y, weights = self.across(self.around_across.enter(x), prepared)
-        watch.note("decoder.across", weights)
+        y, across = self.across(self.around_across.enter(x), prepared)
         x = self.around_across.leave(x, y)
         x = self.around_feedforward.leave(x, self.feedforward(self.around_feedforward.enter(x)))
-        return x, weights, extended
+        return x, Looks(back, across), extended

@@ -17,7 +17,7 @@ from weft.nn.stack import stack
 class Recurrent(nn.Module):
     """h_t = cell(x_t, h_{t-1}); both ways: [h forward; h backward] (Schuster & Paliwal 1997, Bahdanau et al. 2015).
 
-    The backward cell runs on the reversed sequence, so padding needs no care.
+    The backward cell runs on the reversed sequence, so padding needs no care. Dropout is on every layer's output.
     """
 
     def __init__(
@@ -41,11 +41,9 @@ class Recurrent(nn.Module):
 
     def forward(self, x: Padded) -> Memory:
         final: list[tuple[Carry, ...]] = []
-        for number, directions in enumerate(self.layers):
-            if number:
-                x = x.with_data(self.dropout(x.data))
+        for directions in self.layers:
             runs = [run(cell, x, backward=way == 1) for way, cell in enumerate(directions)]
-            x = x.with_data(torch.cat([outputs.data for outputs, _ in runs], -1))
+            x = x.with_data(self.dropout(torch.cat([outputs.data for outputs, _ in runs], -1)))
             final.append(tuple(carry for _, carry in runs))
         return Memory(x.data, x.data, x.mask, tuple(final))
 

@@ -47,8 +47,9 @@ class TransformerEncoder(nn.Module):
     def forward(self, x: Padded) -> Memory:
         bias = x.bias(x.data.dtype)[:, None, None, :]
         y = x.data
-        for layer in self.layers:
-            y = layer(y, bias)
+        for number, layer in enumerate(self.layers):
+            y, weights = layer(y, bias)
+            watch.note(f"encoder.{number}.self", weights)
         y = self.norm(y)
         return Memory(y, y, x.mask)
 
@@ -63,8 +64,8 @@ class Layer(nn.Module):
         self.around_attention = Residual(dim, norm=norm, dropout=dropout)
         self.around_feedforward = Residual(dim, norm=norm, dropout=dropout)
 
-    def forward(self, x: Tensor, bias: Tensor) -> Tensor:
+    def forward(self, x: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
+        """The next layer's input, and where each position looked [N,H,T,T]."""
         y, weights = self.attention(self.around_attention.enter(x), bias)
-        watch.note("encoder.self", weights)
         x = self.around_attention.leave(x, y)
-        return self.around_feedforward.leave(x, self.feedforward(self.around_feedforward.enter(x)))
+        return self.around_feedforward.leave(x, self.feedforward(self.around_feedforward.enter(x))), weights
