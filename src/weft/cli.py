@@ -93,6 +93,8 @@ def translate(
     from weft.engine.load import load_translator
     from weft.engine.output import write_translations
 
+    if best is not None and not json:
+        raise UserError("--best asks for alternatives, which only --json shows: add --json, or leave --best out.")
     translator = load_translator(model, device=device, beam=beam, best=best, overrides=settings or [])
     write_translations(translator, input_file, output, as_json=json)
 
@@ -135,6 +137,10 @@ def evaluate(
             )
         translator = load_translator(what, device=device, beam=beam, overrides=settings or [])
         scores = evaluate_model(translator, files[0], files[1:], metrics, options, output)
+    elif output is not None or beam is not None or settings:
+        raise UserError(
+            f"{what} is a file of translations: leave out --output, --beam and --set, which are for a model."
+        )
     else:
         scores = evaluate_file(what, files, metrics, options)
     print(as_json(scores) if json else render(scores))
@@ -148,6 +154,8 @@ def show(
     """Show what a recipe says with every default written out, or what a model is and how it did."""
     from weft.engine.describe import describe_model, describe_recipe
 
+    if what.is_dir() and overrides:
+        raise UserError(f"{what} is a model, and is as it is: {overrides[0]} can only be set for a recipe.")
     print(describe_model(what) if what.is_dir() else describe_recipe(what, overrides or []))
 
 

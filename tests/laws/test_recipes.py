@@ -37,7 +37,6 @@ def test_every_file_builds_at_its_own_size(recipe: Recipe) -> None:
     assert {weight.device.type for weight in model.parameters()} == {"meta"}
     embedding = size * node["model"]["target"]["dim"]
     assert embedding < parameters(model) < 100 * embedding
-    assert len(dict(model.named_parameters())) == len({id(weight) for weight in model.parameters()})
 
 
 def test_the_small_variant_of_every_file_learns(recipe: Recipe) -> None:

@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -57,7 +58,11 @@ def translator(learner: str = "bpe", family: str = "transformer") -> Translator:
         }
     )
     tokenizer = recipe.text.source().learn(LEARNED_FROM)
+    torch.manual_seed(2)
     model = build(recipe.model, tokenizer.size, tokenizer.size, joint=True).double().eval()
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.mul_(3)  # livelier than fresh weights, so that different lines become different lines
     return Translator(Trained(model, tokenizer, tokenizer, recipe, {}), recipe.translate.search(), recipe.translate)
 
 
@@ -87,13 +92,15 @@ def test_every_line_becomes_one_line(learner: str) -> None:
         len(row) > LIMIT and line.strip() != "" for row, line in zip(pieces, WILD, strict=True)
     ]
     assert translations[4].cut
+    assert len({translation.text for translation in translations}) > 5
 
 
 @pytest.mark.parametrize("family", toys.FAMILIES)
 def test_neighbours_and_batches_change_nothing(family: str) -> None:
     kept = translator(family=family)
     together = kept.translate(WILD)
-    assert together[0] == together[-1]
+    assert together[0].text == together[-1].text
+    assert together[0].score == pytest.approx(together[-1].score, abs=1e-9)
     assert [kept.translate([line])[0].text for line in WILD] == [translation.text for translation in together]
     for changed in ({"batch_tokens": 1}, {"batch_tokens": 30}, {"window": 1}, {"window": 5}):
         other = replace(kept, settings=replace(kept.settings, **changed))  # type: ignore[arg-type]
@@ -118,6 +125,18 @@ def test_any_text_from_a_file(bytewise: Translator, tmp_path_factory: pytest.Tem
     assert output.read_bytes().count(b"\n") == len(lines)
 
 
+def test_a_model_that_wants_to_end_lines_does_not(tmp_path: Path) -> None:
+    kept = translator("byte")
+    (line_end,) = kept.trained.source.encode(["\n"])[0]
+    assert kept.trained.model.head.bias is not None
+    kept.trained.model.head.bias.data[line_end] = 1e6
+    (tmp_path / "in.txt").write_bytes(b"one\ntwo\n")
+    write_translations(kept, tmp_path / "in.txt", tmp_path / "out.txt", as_json=False)
+    first, second, rest = (tmp_path / "out.txt").read_bytes().split(b"\n")
+    assert set(first + second) == set(b" ")
+    assert rest == b""
+
+
 def told(result: Result) -> tuple[int, int, str]:
     return result.code, len(result.lines), result.err
 
@@ -135,6 +154,7 @@ def test_the_command_keeps_the_lines_and_tells_which_were_cut(model_folder: Path
     assert weft("translate", model_folder, stdin=content + b"\n") == from_file
     assert weft("translate", model_folder, source, "--output", output).err == from_file.err
     assert output.read_bytes() == from_file.out
+    assert weft("evaluate", model_folder, source, source, "--metric", "exact").err == from_file.err
 
 
 def test_the_ends_of_lines_and_of_files(model_folder: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ def pick_device(name: str) -> torch.device:
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
         device = torch.device(name)
-        torch.zeros(1, device=device)
+        torch.zeros(1, device=device).item()  # "meta" has tensors, but no numbers in them
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         known = "auto, cpu, cuda, cuda:1, mps"
         raise UserError(f"--device {name} cannot be used here ({first_line(error)}). Devices are: {known}.") from error

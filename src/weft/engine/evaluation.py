@@ -9,7 +9,7 @@ from weft.core.errors import UserError
 from weft.data.lines import read_lines
 from weft.engine.output import as_line, tell_cut
 from weft.engine.translator import Translation, Translator
-from weft.metric.evaluate import evaluate
+from weft.metric.evaluate import check_metrics, evaluate
 from weft.metric.lines import Options
 from weft.metric.score import Score
 from weft.store.files import write_atomically
@@ -26,7 +26,7 @@ def evaluate_model(
     """Translate the source file and score it; the translations are kept in `output` if one is given."""
     sources = list(read_lines(source))
     beside = read_references(references, len(sources), source)
-    evaluate([""], [[""]], metrics, options)  # so that a wrong name is told now, and not after the work
+    check_metrics(metrics, options)
     translations: list[Translation] = []
 
     def translate(file: BinaryIO) -> None:
@@ -49,6 +49,8 @@ def evaluate_file(
 
 def read_references(paths: Sequence[Path], wanted: int, beside: Path) -> list[tuple[str, ...]]:
     """For each line its references, one from each file; every file must have as many lines as `beside`."""
+    if not wanted:
+        raise UserError(f"{beside}: is empty, so there are no lines to evaluate")
     columns = [list(read_lines(path)) for path in paths]
     for path, column in zip(paths, columns, strict=True):
         if len(column) != wanted:

@@ -8,6 +8,7 @@ from weft.config.overrides import apply_overrides
 from weft.config.reader import describe, read
 from weft.config.recipe import Recipe
 from weft.config.registry import REGISTRY
+from weft.core.errors import UserError
 from weft.engine.device import pick_device
 from weft.engine.translator import Translator
 from weft.store.model_folder import load_model
@@ -22,6 +23,9 @@ def load_translator(
     overrides: Sequence[str] = (),
 ) -> Translator:
     """The model in a run or model folder, with its own search unless another is asked for."""
+    for override in overrides:
+        if not override.startswith("translate."):
+            raise UserError(f"--set {override}: of a trained model, only settings below translate. can be changed")
     place = pick_device(device)
     trained = load_model(path)
     node = describe(trained.recipe, REGISTRY)

@@ -28,6 +28,11 @@ def evaluate(
     return [metric(lines, options) for metric in chosen]
 
 
+def check_metrics(metrics: Sequence[str], options: Options) -> None:
+    """Refuse a wrong name before the lines are made, which may take long."""
+    evaluate([""], [[""]], metrics, options)
+
+
 def _metric(name: str) -> Callable[[Lines, Options], Score]:
     if name in METRICS:
         return METRICS[name]

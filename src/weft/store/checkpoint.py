@@ -24,18 +24,22 @@ class Checkpoint(NamedTuple):
     state: dict[str, Any]
 
 
-def save_checkpoint(folder: Path, step: int, checkpoint: Checkpoint, keep: int = 2) -> None:
-    """Write checkpoint `step` whole, then remove those before it but for the newest `keep`, itself counted."""
+def save_checkpoint(folder: Path, step: int, checkpoint: Checkpoint) -> None:
+    """Write checkpoint `step` whole, then remove what is too old."""
     folder.mkdir(parents=True, exist_ok=True)
-    place = folder / f"step-{step:08d}"
-    with atomic_folder(place) as new:
+    with atomic_folder(place_of(folder, step)) as new:
         for name, tensors in checkpoint.groups.items():
             save_file(
                 {key: tensor.detach().contiguous() for key, tensor in tensors.items()}, new / f"{name}.safetensors"
             )
         write_json(new / STATE, checkpoint.state)
         write_manifest(new, {"kind": "checkpoint"})
-    for old in [path for path in steps_in(folder) if path <= place][:-keep]:
+    remove_old(folder, step)
+
+
+def remove_old(folder: Path, step: int, keep: int = 2) -> None:
+    """Of the checkpoints up to `step`, keep the newest few."""
+    for old in [path for path in steps_in(folder) if path <= place_of(folder, step)][:-keep]:
         shutil.rmtree(old, ignore_errors=True)
 
 
@@ -56,6 +60,10 @@ def newest_checkpoint(folder: Path, tell: Callable[[str], None]) -> Checkpoint |
             "no checkpoint is whole, so the run cannot go on:\n" + "\n".join(f"  {line}" for line in damage)
         )
     return None
+
+
+def place_of(folder: Path, step: int) -> Path:
+    return folder / f"step-{step:08d}"
 
 
 def steps_in(folder: Path) -> list[Path]:

@@ -108,10 +108,11 @@ class Loop:
         self.meter.add(sums)
 
     def _advice(self, step: int) -> str:
+        kept = self.folder.checkpoints
         return (
-            f"step {step}: the loss or its gradient is no longer a finite number. The run was stopped before it could "
-            "harm the weights.\nThe learning rate is probably too high: try half of train.schedule.peak, a longer "
-            f"train.schedule.warmup, or train.clip=1.\nCheckpoints from before are in {self.folder.checkpoints}."
+            f"step {step}: the loss or its gradient is no longer a finite number, and the run has stopped.\n"
+            "The learning rate is probably too high: try half of train.schedule.peak, a longer train.schedule.warmup, "
+            "or train.clip=1." + (f"\nCheckpoints from before are in {kept}." if kept.exists() else "")
         )
 
     def _report(self, log: Log) -> None:
@@ -168,11 +169,15 @@ class Loop:
 
     def restore(self, checkpoint: Checkpoint) -> None:
         """Be where the checkpoint was."""
-        fill(self.parts.trained.model, checkpoint.groups["weights"], self.folder.checkpoints)
-        self.parts.optimiser.restore(dict(checkpoint.groups["optimiser"]))
+        model, state = self.parts.trained.model, checkpoint.state
+        device = next(model.parameters()).device
+        groups = {
+            name: {key: one.to(device) for key, one in group.items()} for name, group in checkpoint.groups.items()
+        }
+        fill(model, groups["weights"], self.folder.checkpoints)
+        self.parts.optimiser.restore(groups["optimiser"])
         if self.parts.average is not None:
-            self.parts.average.restore(dict(checkpoint.groups["average"]))
-        state = checkpoint.state
+            self.parts.average.restore(groups["average"])
         self.best, self.since, self.meter = state["best"], state["since"], Meter.restored(state["meter"])
         self.position = Position(**state["position"])
         self.saved_step = self.position.step

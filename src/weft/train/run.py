@@ -8,13 +8,13 @@ from pathlib import Path
 import torch
 
 from weft.config.recipe import Recipe
-from weft.core.errors import ConfigError, Problem
+from weft.core.errors import ConfigError, Problem, UserError
 from weft.core.randomness import set_draws
 from weft.data.batches import Batches
 from weft.engine.device import pick_device
 from weft.model.build import build, parameters
 from weft.model.model import Model
-from weft.store.checkpoint import newest_checkpoint
+from weft.store.checkpoint import newest_checkpoint, remove_old
 from weft.store.model_folder import Trained
 from weft.train.folder import RunFolder
 from weft.train.interrupt import listening
@@ -27,6 +27,7 @@ from weft.train.validation import Validator, check_choice
 def start(recipe: Recipe, out: Path, display: Display, device: str = "auto") -> End:
     """Train a new model; `out` must be new or empty, and is made only once the data is read without error."""
     check_choice(recipe.train.validation)
+    check_searches(recipe)
     folder = RunFolder(out)
     folder.check_free()
     place = pick_device(device)
@@ -47,6 +48,7 @@ def resume(out: Path, display: Display, device: str = "auto") -> End:
     checkpoint = newest_checkpoint(folder.checkpoints, display.say)
     if checkpoint is not None:
         loop.restore(checkpoint)
+        remove_old(folder.checkpoints, loop.position.step)
     display.say(f"going on after step {loop.position.step} of {recipe.train.steps}")
     return go(loop)
 
@@ -74,6 +76,19 @@ def make_parts(recipe: Recipe, prepared: PreparedData, device: torch.device) -> 
         ),
         validate=validator,
     )
+
+
+def check_searches(recipe: Recipe) -> None:
+    """A search that cannot be is told now, and not at the first validation or when all is trained."""
+    problems = []
+    searches = {"train.validation.search": recipe.train.validation.search, "translate.search": recipe.translate.search}
+    for place, search in searches.items():
+        try:
+            search()
+        except UserError as error:
+            problems.append(Problem(place, str(error)))
+    if problems:
+        raise ConfigError(problems)
 
 
 def check_positions(model: Model, longest: int) -> None:

@@ -1,0 +1,253 @@
+"""Every mistake ends with exit code 2 and one message that names the thing; nothing half-made is left behind."""
+
+import shutil
+import sys
+from io import BytesIO, TextIOWrapper
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from system import toys
+from system.following import train
+from weft.cli import main
+
+TRAIN = ["train", "{recipe}", "--out", "{new}"]
+RESUME = ["train", "--resume"]
+
+
+class Mistake(NamedTuple):
+    name: str
+    arguments: list[str]  # {name} stands for a path of the fixture `places`
+    words: tuple[str, ...]  # in the message, with the same names
+
+
+def mistake(name: str, arguments: list[str], *words: str) -> Mistake:
+    return Mistake(name, arguments, words)
+
+
+MISTAKES = [
+    mistake("no command", ["tarin"], "No such command", "tarin"),
+    mistake("unknown option", [*TRAIN, "--stepps", "3"], "No such option", "--stepps"),
+    # what to train
+    mistake("no recipe", ["train"], "weft train RECIPE --out FOLDER"),
+    mistake("no out", ["train", "{recipe}"], "weft train RECIPE --out FOLDER"),
+    mistake("missing recipe", ["train", "{bad}/none.yaml", "--out", "{new}"], "{bad}/none.yaml: there is no such file"),
+    mistake("folder as recipe", ["train", "{bad}", "--out", "{new}"], "{bad}: cannot be read: Is a directory"),
+    mistake("empty recipe", ["train", "{bad}/empty.txt", "--out", "{new}"], "{bad}/empty.txt: the file is empty"),
+    mistake("not yaml", ["train", "{bad}/broken.yaml", "--out", "{new}"], "{bad}/broken.yaml, line 2", "is not YAML"),
+    mistake("latin recipe", ["train", "{bad}/latin.txt", "--out", "{new}"], "{bad}/latin.txt, line 2: is not UTF-8"),
+    mistake("text as recipe", ["train", "{corpus}/test.src", "--out", "{new}"], "{corpus}/test.src", "a mapping"),
+    mistake("too long a name", ["train", "n" * 300, "--out", "{new}"], "File name too long"),
+    # settings
+    mistake("unknown setting", [*TRAIN, "train.stepps=3"], 'train: unknown setting "stepps"; did you mean "steps"?'),
+    mistake("wrong type", [*TRAIN, "train.steps=x"], 'train.steps: should be a whole number of at least 1, found "x"'),
+    mistake("two at once", [*TRAIN, "train.steps=0", "seed=1"], "2 problems", "train.steps: ", 'setting "seed"'),
+    mistake("no override", [*TRAIN, "faster"], "faster: an override should look like model.encoder.layers=6"),
+    mistake("heads", [*TRAIN, "model.encoder.heads=3"], "model.encoder: 3 heads do not divide the width 16"),
+    mistake("tied", [*TRAIN, "text.joint=false"], "model.tie: all needs one vocabulary", "text.joint=true"),
+    mistake("tied widths", [*TRAIN, "model.source.dim=32"], "model.tie", "32 and 16"),
+    mistake("no last state", [*TRAIN, "model.decoder=bahdanau"], "model.decoder: start: last needs", "start: mean"),
+    mistake("joint", [*TRAIN, "text.target=word"], "text.joint: true, but text.source and text.target differ"),
+    mistake("small bpe", [*TRAIN, "text.source={type: bpe, size: 9}"], "size 9 has no room beside the 256 pieces"),
+    mistake("positions", [*TRAIN, "model.target.positions={type: learned, limit: 40}"], "data.max_length: is 40", "40"),
+    mistake("no metric", [*TRAIN, "train.validation.metrics=[bleu, blue]"], "there is no metric 'blue'", "bleu"),
+    mistake("no choice", [*TRAIN, "train.validation.choose=ter"], "train.validation.choose: 'ter' is not measured"),
+    mistake(
+        "validation search",
+        [*TRAIN, "train.validation.search={type: beam, size: 2, best: 3}"],
+        "train.validation.search: best is 3 but the beam's size is 2",
+    ),
+    mistake(
+        "translation search",
+        [*TRAIN, "translate.search={type: beam, size: 2, best: 3}"],
+        "translate.search: best is 3 but the beam's size is 2",
+    ),
+    # data
+    mistake("no data", [*TRAIN, "data.train=[]"], "data.train: names no files"),
+    mistake("missing data", [*TRAIN, "data.train=[train.scr, train.tgt]"], "train.scr", "is it {corpus}/train.src?"),
+    mistake("missing folder", [*TRAIN, "data.folder={bad}/none"], "nor a folder {bad}/none"),
+    mistake("folder as data", [*TRAIN, "data.train=['{bad}', train.tgt]"], "{bad}: is a folder, not a file"),
+    mistake("one text file", [*TRAIN, "data.train=[train.src]"], "from two text files, or from one .tsv or .jsonl"),
+    mistake("unequal", [*TRAIN, "data.train=[train.src, test.tgt]"], "train.src has 400 lines", "test.tgt has 20"),
+    mistake(
+        "latin data", [*TRAIN, "data.train=['{bad}/latin.txt', '{bad}/latin.txt']"], "latin.txt, line 2: not UTF-8"
+    ),
+    mistake("empty data", [*TRAIN, "data.train=['{bad}/empty.txt', '{bad}/empty.txt']"], "empty.txt", "no pair in it"),
+    mistake("empty validation", [*TRAIN, "data.valid=['{bad}/empty.txt', '{bad}/empty.txt']"], "empty.txt", "no pair"),
+    mistake("blank data", [*TRAIN, "data.train=['{bad}/blank.txt', '{bad}/blank.txt']"], "{bad}/blank.txt", "3 empty"),
+    mistake(
+        "other fields", [*TRAIN, "data.train=['{bad}/other.jsonl']"], "other.jsonl, line 1", "'source'", "has en, de"
+    ),
+    mistake("all too long", [*TRAIN, "data.max_length=1"], "no pair is left of 400 (5 duplicate, 395 too long)"),
+    # where to
+    mistake("out exists", ["train", "{recipe}", "--out", "{run}"], "{run} exists already", "weft train --resume {run}"),
+    mistake("out is a file", ["train", "{recipe}", "--out", "{recipe}"], "{recipe} exists already"),
+    mistake("out below a file", ["train", "{recipe}", "--out", "{recipe}/x"], "{recipe}/x cannot be made"),
+    mistake("no device", [*TRAIN, "--device", "tpu9"], "--device tpu9 cannot be used here", "auto, cpu, cuda"),
+    mistake("device without numbers", [*TRAIN, "--device", "meta"], "--device meta cannot be used here"),
+    # going on
+    mistake("resume nothing", [*RESUME, "{bad}/none"], "{bad}/none is not a run folder"),
+    mistake("resume no run", [*RESUME, "{bad}"], "{bad} is not a run folder: it has no config.yaml"),
+    mistake("resume and recipe", [*RESUME, "{run}", "{recipe}"], "--resume goes on with a run as it was configured"),
+    mistake("resume and out", [*RESUME, "{run}", "--out", "{new}"], "--resume goes on with a run as it was configured"),
+    mistake("resume with other data", [*RESUME, "{changed}/run"], "{changed}/train.src", "has changed since the run"),
+    # translate
+    mistake("no model", ["translate", "{bad}/none"], "{bad}/none: there is no such folder"),
+    mistake("folder without model", ["translate", "{bad}"], "{bad} is not a model folder"),
+    mistake("file as model", ["translate", "{recipe}"], "{recipe} is not a model folder"),
+    mistake(
+        "flipped", ["translate", "{flipped}"], "{flipped}/weights.safetensors: is damaged: its content has changed"
+    ),
+    mistake("torn", ["translate", "{torn}"], "{torn}/source.tokenizer.json: is missing"),
+    mistake("crowded", ["translate", "{crowded}"], "{crowded}/notes.txt: does not belong there"),
+    mistake("no input", ["translate", "{run}", "{bad}/none.txt"], "{bad}/none.txt: there is no such file"),
+    mistake("folder as input", ["translate", "{run}", "{bad}"], "{bad}: is a folder, not a file"),
+    mistake(
+        "latin input", ["translate", "{run}", "{bad}/latin.txt", "--output", "{new}"], "latin.txt, line 2: not UTF-8"
+    ),
+    mistake("latin standard input", ["translate", "{run}"], "standard input, line 2: not UTF-8"),
+    mistake("output is a folder", ["translate", "{run}", "--output", "{bad}"], "{bad}: is a folder"),
+    mistake("output in no folder", ["translate", "{run}", "--output", "{bad}/none/x"], "there is no folder {bad}/none"),
+    mistake("full disk", ["translate", "{run}", "{recipe}", "--output", "/dev/full"], "/dev/full: the disk is full"),
+    mistake("no beam", ["translate", "{run}", "--beam", "0"], "--beam", "greater than or equal to 1"),
+    mistake("beam of text", ["translate", "{run}", "--beam", "wide"], "--beam", "integer"),
+    mistake(
+        "best above beam", ["translate", "{run}", "--json", "--beam", "2", "--best", "3"], "best is 3", "size is 2"
+    ),
+    mistake("best unseen", ["translate", "{run}", "--best", "3"], "--best", "--json"),
+    mistake("no such setting", ["translate", "{run}", "--set", "translate.bem=2"], 'translate: unknown setting "bem"'),
+    mistake("setting of training", ["translate", "{run}", "--set", "train.steps=2"], "train.steps", "translate."),
+    mistake("translate elsewhere", ["translate", "{run}", "--device", "cuda:99"], "--device cuda:99 cannot be used"),
+    # evaluate
+    mistake("no translations", ["evaluate", "{bad}/none", "{corpus}/test.tgt"], "{bad}/none: there is no such file"),
+    mistake("no reference", ["evaluate", "{corpus}/test.tgt"], "Missing argument"),
+    mistake("missing reference", ["evaluate", "{corpus}/test.tgt", "{bad}/none"], "{bad}/none: there is no such file"),
+    mistake("only a source", ["evaluate", "{run}", "{corpus}/test.src"], "at least one reference"),
+    mistake(
+        "too few references",
+        ["evaluate", "{corpus}/test.tgt", "{corpus}/test.tgt", "{corpus}/train.tgt"],
+        "{corpus}/train.tgt has 400 lines, {corpus}/test.tgt has 20",
+    ),
+    mistake(
+        "too few references for a model",
+        ["evaluate", "{run}", "{corpus}/test.src", "{corpus}/train.tgt"],
+        "{corpus}/train.tgt has 400 lines, {corpus}/test.src has 20",
+    ),
+    mistake("nothing to evaluate", ["evaluate", "{bad}/empty.txt", "{bad}/empty.txt"], "{bad}/empty.txt", "no lines"),
+    mistake(
+        "unknown metric",
+        ["evaluate", "{corpus}/test.tgt", "{corpus}/test.tgt", "--metric", "belu"],
+        "there is no metric 'belu'; did you mean 'bleu'?",
+    ),
+    mistake(
+        "unknown metric for a model",
+        ["evaluate", "{run}", "{corpus}/test.src", "{corpus}/test.tgt", "--metric", "belu", "--output", "{new}"],
+        "there is no metric 'belu'; did you mean 'bleu'?",
+    ),
+    mistake(
+        "unknown words",
+        ["evaluate", "{corpus}/test.tgt", "{corpus}/test.tgt", "--tokenize", "14a"],
+        "there is no '14a'; sacrebleu knows",
+    ),
+    mistake(
+        "a search for a file",
+        ["evaluate", "{corpus}/test.tgt", "{corpus}/test.tgt", "--beam", "2"],
+        "{corpus}/test.tgt is a file of translations",
+        "--beam",
+    ),
+    mistake(
+        "an output for a file",
+        ["evaluate", "{corpus}/test.tgt", "{corpus}/test.tgt", "--output", "{new}"],
+        "{corpus}/test.tgt is a file of translations",
+        "--output",
+    ),
+    # show
+    mistake("show nothing", ["show", "{bad}/none"], "{bad}/none: there is no such file"),
+    mistake("show no model", ["show", "{bad}"], "{bad} is not a model folder"),
+    mistake("show a wrong recipe", ["show", "{recipe}", "model.tie=al"], "model.tie: should be one of", 'mean "all"?'),
+    mistake("show another model", ["show", "{run}", "train.steps=3"], "{run}", "train.steps=3"),
+]
+
+
+@pytest.fixture(scope="module")
+def places(runs: dict[str, Path], corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Good and bad files and folders."""
+    folder = tmp_path_factory.mktemp("places")
+    found = {name: folder / name for name in ("bad", "changed", "flipped", "torn", "crowded")}
+    write_bad_files(found["bad"])
+    for name in ("flipped", "torn", "crowded"):
+        shutil.copytree(runs["transformer"] / "best", found[name])
+    weights = bytearray((found["flipped"] / "weights.safetensors").read_bytes())
+    weights[-1] ^= 1
+    (found["flipped"] / "weights.safetensors").write_bytes(weights)
+    (found["torn"] / "source.tokenizer.json").unlink()
+    (found["crowded"] / "notes.txt").write_text("mine", "utf-8")
+    shutil.copytree(corpus, found["changed"])
+    train(toys.recipe(found["changed"], steps=1), found["changed"] / "run")
+    toys.write_corpus(found["changed"], seed=2)
+    recipe = toys.write_recipe(folder / "recipe.yaml", toys.recipe(corpus, steps=2))
+    return {**found, "corpus": corpus, "run": runs["transformer"], "recipe": recipe, "places": folder}
+
+
+def write_bad_files(folder: Path) -> None:
+    folder.mkdir()
+    (folder / "empty.txt").write_bytes(b"")
+    (folder / "blank.txt").write_bytes(b"\n \n\n")
+    (folder / "latin.txt").write_bytes(b"caf\xc3\xa9\ncaf\xe9\n")
+    (folder / "broken.yaml").write_bytes(b"train:\n\tsteps: 3\n")
+    (folder / "other.jsonl").write_bytes(b'{"en": "a", "de": "b"}\n')
+
+
+def everything_in(folder: Path) -> set[Path]:
+    return set(folder.rglob("*"))
+
+
+@pytest.mark.parametrize("wrong", MISTAKES, ids=lambda wrong: wrong.name)
+def test_a_mistake_is_told(
+    wrong: Mistake,
+    places: dict[str, Path],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    paths = {**places, "new": tmp_path / "new"}
+    monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(b"caf\xc3\xa9\ncaf\xe9\n")))
+    monkeypatch.setattr(sys, "argv", ["weft", *(fill(argument, paths) for argument in wrong.arguments)])
+    before = everything_in(places["places"]), everything_in(places["run"])
+    with pytest.raises(SystemExit) as caught:
+        main()
+    out, err = capsys.readouterr()
+    assert caught.value.code == 2, err
+    assert "Traceback" not in err
+    assert sum(line.startswith(("weft: ", "Error: ")) for line in err.split("\n")) == 1, err
+    message = err[err.index("weft: " if "weft: " in err else "Error: ") :]
+    assert [word for word in wrong.words if fill(word, paths) not in message] == [], message
+    assert out == ""
+    assert (everything_in(places["places"]), everything_in(places["run"])) == before
+    assert everything_in(tmp_path) == set()
+
+
+def fill(text: str, paths: dict[str, Path]) -> str:
+    for name, path in paths.items():
+        text = text.replace("{" + name + "}", str(path))
+    return text
+
+
+@pytest.mark.parametrize("steps", [1, 100])
+def test_a_loss_that_is_not_finite_stops_with_advice(
+    steps: int,
+    places: dict[str, Path],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    absurd = ["train.steps=9", "train.schedule.peak=1e30", "train.schedule.warmup=0", f"train.checkpoint_steps={steps}"]
+    monkeypatch.setattr(sys, "argv", ["weft", "train", str(places["recipe"]), "--out", str(tmp_path / "run"), *absurd])
+    with pytest.raises(SystemExit) as caught:
+        main()
+    message = capsys.readouterr().err.partition("weft: ")[2]
+    assert caught.value.code == 2
+    assert message.startswith("step 2: the loss or its gradient is no longer a finite number")
+    assert "train.schedule.peak" in message
+    assert (str(tmp_path / "run" / "checkpoints") in message) == (steps == 1)
