@@ -48,10 +48,10 @@ from weft.model.build import build, parameters
 from weft.nn.positions import Sinusoidal
 from weft.store.files import write_atomically
 from weft.store.model_folder import weights_of
-from weft.train.position import Position, stream
-from weft.train.prepare import prepare
-from weft.train.progress import display
-from weft.train.update import update
+from weft.training.position import Position, stream
+from weft.training.prepare import prepare
+from weft.training.progress import display
+from weft.training.update import update
 
 RECIPE = Path(__file__).parents[1] / "configs" / "multi30k-en-de.yaml"
 

@@ -142,9 +142,9 @@ def make_data(folder: Path) -> Splits:
 def train(out: Path, overrides: Sequence[str]) -> tuple[Splits, str]:
     """Make the data and train, or go on with the run in `out`; returns the splits and how the training ended."""
     from weft.config.load import load_recipe
-    from weft.train.folder import RunFolder
-    from weft.train.progress import display
-    from weft.train.run import resume, start
+    from weft.training.folder import RunFolder
+    from weft.training.progress import display
+    from weft.training.run import resume, start
 
     if out.exists():
         if overrides:

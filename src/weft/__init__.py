@@ -10,8 +10,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import weft.train  # noqa: F401 (the room is imported before its name here becomes the function's, not after)
-
 if TYPE_CHECKING:
     from weft.config.document import Plain
     from weft.engine.translator import Translator
@@ -27,8 +25,8 @@ def train(
     Ctrl-C saves everything, then raises KeyboardInterrupt.
     """
     from weft.config.load import load_recipe
-    from weft.train.progress import display
-    from weft.train.run import start
+    from weft.training.progress import display
+    from weft.training.run import start
 
     loaded = load_recipe(Path(recipe) if isinstance(recipe, str) else recipe, overrides)
     with display() as shown:

@@ -56,8 +56,8 @@ def train(
 ) -> None:
     """Train a model as a recipe says, or go on with a run that was stopped."""
     from weft.config.load import load_recipe
-    from weft.train import run
-    from weft.train.progress import display
+    from weft.training import run
+    from weft.training.progress import display
 
     if resume is not None and (recipe is not None or out is not None):
         raise UserError("--resume goes on with a run as it was configured: leave out the recipe, settings and --out.")
@@ -148,12 +148,22 @@ def evaluate(
 
 @app.command()
 def show(
-    what: Annotated[Path, typer.Argument(metavar="RECIPE|RUN", help="A recipe, a run folder or a model folder.")],
+    what: Annotated[
+        Path | None, typer.Argument(metavar="RECIPE|RUN", help="A recipe, a run folder or a model folder.")
+    ] = None,
     overrides: Overrides = None,
+    schema: Annotated[
+        bool, typer.Option("--schema", help="Print the JSON schema of recipes, for editors, instead.")
+    ] = False,
 ) -> None:
     """Show what a recipe says with every default written out, or what a model is and how it did."""
-    from weft.engine.describe import describe_model, describe_recipe
+    from weft.engine.describe import describe_model, describe_recipe, describe_schema
 
+    if schema:
+        print(describe_schema())
+        return
+    if what is None:
+        raise UserError("Say what to show: weft show RECIPE, weft show RUN or weft show --schema")
     if what.is_dir() and overrides:
         raise UserError(f"{what} is a model, and is as it is: {overrides[0]} can only be set for a recipe.")
     print(describe_model(what) if what.is_dir() else describe_recipe(what, overrides or []))

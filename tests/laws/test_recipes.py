@@ -17,7 +17,7 @@ from weft.config.registry import REGISTRY
 from weft.core.marks import FIRST_PIECE
 from weft.model.build import build, parameters
 from weft.model.roles import Decoder
-from weft.train.update import update
+from weft.training.update import update
 
 CONFIGS = sorted((Path(weft.__file__).parents[2] / "configs").glob("*.yaml"))
 TIED = SMALL | {"maxout": SMALL["dim"]}  # what the head reads is as wide as an embedding, so that they can be one

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(
-    ["weft.train.run", "weft.engine.evaluation", "weft.engine.output", "sacrebleu.metrics", "torch._dynamo"]
+    ["weft.training.run", "weft.engine.evaluation", "weft.engine.output", "sacrebleu.metrics", "torch._dynamo"]
 )
 PATIENCE = 60.0  # seconds until a command is taken for stuck
 NEVER = 10**9

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from weft.config.load import load_recipe
-from weft.train import loop
-from weft.train.run import resume, start
-from weft.train.update import update
+from weft.training import loop
+from weft.training.run import resume, start
+from weft.training.update import update
 
 TIMES = {"seconds", "busy", "left", "tokens_per_second"}
 

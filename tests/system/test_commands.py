@@ -19,7 +19,7 @@ from weft.config.reader import describe
 from weft.config.registry import REGISTRY
 from weft.store.manifest import check_manifest
 
-HEAVY = {"torch", "numpy", "sacrebleu", "tokenizers", "safetensors", "rapidfuzz", "yaml", "weft.train.run"}
+HEAVY = {"torch", "numpy", "sacrebleu", "tokenizers", "safetensors", "rapidfuzz", "yaml", "weft.training.run"}
 
 
 def records(run: Path) -> list[dict[str, Any]]:
@@ -100,10 +100,11 @@ def test_json_has_scores_pieces_and_alternatives(run: Path, corpus: Path) -> Non
         first = row["alternatives"][0]
         assert (first["text"], first["score"]) == (row["text"], row["score"])
         for one in row["alternatives"]:
-            assert one.keys() == {"text", "score", "tokens", "token_scores", "finished"}
-            assert len(one["token_scores"]) == len(one["tokens"]) + 1  # the end mark's
-            assert sum(one["token_scores"]) == pytest.approx(one["score"])
-            assert one["text"] == "".join(one["tokens"]).replace("▁", " ").removeprefix(" ")
+            assert one.keys() == {"text", "score", "pieces", "piece_scores", "finished"}
+            assert len(one["piece_scores"]) == len(one["pieces"])
+            assert one["pieces"][-1] == "<end>"
+            assert sum(one["piece_scores"]) == pytest.approx(one["score"])
+            assert one["text"] == "".join(one["pieces"][:-1]).replace("▁", " ").removeprefix(" ")
     assert [row["text"] for row in rows] == weft("translate", run, source, "--beam", "4").lines
 
 

@@ -87,7 +87,7 @@ def test_every_line_becomes_one_line(learner: str) -> None:
     assert [translation.source for translation in translations] == WILD
     assert not any("\n" in translation.text for translation in translations)
     assert all(translation.text == "" for translation in translations if not translation.source.strip())
-    pieces = kept.trained.source.encode(WILD)
+    pieces = kept.trained.source_tokenizer.encode(WILD)
     assert [translation.cut for translation in translations] == [
         len(row) > LIMIT and line.strip() != "" for row, line in zip(pieces, WILD, strict=True)
     ]
@@ -127,7 +127,7 @@ def test_any_text_from_a_file(bytewise: Translator, tmp_path_factory: pytest.Tem
 
 def test_a_model_that_wants_to_end_lines_does_not(tmp_path: Path) -> None:
     kept = translator("byte")
-    (line_end,) = kept.trained.source.encode(["\n"])[0]
+    (line_end,) = kept.trained.source_tokenizer.encode(["\n"])[0]
     assert kept.trained.model.head.bias is not None
     kept.trained.model.head.bias.data[line_end] = 1e6
     (tmp_path / "in.txt").write_bytes(b"one\ntwo\n")

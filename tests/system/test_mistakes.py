@@ -63,6 +63,16 @@ MISTAKES = [
         [*TRAIN, "translate.search={type: beam, size: 2, best: 3}"],
         "translate.search: best is 3 but the beam's size is 2",
     ),
+    mistake(
+        "patience", [*TRAIN, "data.valid=[]", "train.validation.patience=2"], "patience: there is nothing to validate"
+    ),
+    mistake(
+        "two that are not types",
+        [*TRAIN, "model.encoder.heads=3", "train.validation.choose=ter"],
+        "2 problems",
+        "model.encoder: 3 heads",
+        "train.validation.choose: 'ter'",
+    ),
     # data
     mistake("no data", [*TRAIN, "data.train=[]"], "data.train: names no files"),
     mistake("missing data", [*TRAIN, "data.train=[train.scr, train.tgt]"], "train.scr", "is it {corpus}/train.src?"),
@@ -91,7 +101,9 @@ MISTAKES = [
     mistake("resume no run", [*RESUME, "{bad}"], "{bad} is not a run folder: it has no config.yaml"),
     mistake("resume and recipe", [*RESUME, "{run}", "{recipe}"], "--resume goes on with a run as it was configured"),
     mistake("resume and out", [*RESUME, "{run}", "--out", "{new}"], "--resume goes on with a run as it was configured"),
-    mistake("resume with other data", [*RESUME, "{changed}/run"], "{changed}/train.src", "has changed since the run"),
+    mistake("resume with other data", [*RESUME, "{changed}/run"], "data.train have changed since the run"),
+    # show
+    mistake("nothing to show", ["show"], "weft show RECIPE"),
     # translate
     mistake("no model", ["translate", "{bad}/none"], "{bad}/none: there is no such folder"),
     mistake("folder without model", ["translate", "{bad}"], "{bad} is not a model folder"),

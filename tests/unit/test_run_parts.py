@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from weft.train.interrupt import listening
-from weft.train.log import Log
-from weft.train.meter import Meter
-from weft.train.progress import clock
-from weft.train.update import Sums
-from weft.train.validation import better
+from weft.training.interrupt import listening
+from weft.training.log import Log
+from weft.training.meter import Meter
+from weft.training.progress import clock
+from weft.training.update import Sums
+from weft.training.validation import better
 
 
 def test_the_log_is_cut_back_to_the_checkpoint(tmp_path: Path) -> None:

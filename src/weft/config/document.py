@@ -71,14 +71,6 @@ def as_text(data: Plain) -> str:
     return yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
 
 
-def write_document(path: Path, data: Plain) -> None:
-    """Write plain data as a YAML file."""
-    try:
-        path.write_text(as_text(data), "utf-8", newline="\n")
-    except OSError as error:
-        raise UserError(f"{path}: cannot be written: {error.strerror}") from error
-
-
 class _Dumper(yaml.SafeDumper):
     """Blocks for mappings; no aliases, since `parse` refuses them."""
 

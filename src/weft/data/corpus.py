@@ -34,9 +34,6 @@ class Corpus:
         if number == 0:
             raise UserError(f"{self}: empty, there is no pair in it")
 
-    def sources(self) -> Iterator[str]:
-        return (source for source, _ in self.pairs())
-
     def fingerprint(self) -> str:
         """Equal for equal bytes read in the same way, wherever the files are."""
         self._require_files()

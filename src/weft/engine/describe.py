@@ -1,5 +1,6 @@
 """What a recipe says and what a model is, in words."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,9 @@ from typing import Any
 from weft.config.document import as_text
 from weft.config.load import load_recipe
 from weft.config.reader import describe
+from weft.config.recipe import Recipe
 from weft.config.registry import REGISTRY
+from weft.config.schema import schema
 from weft.model.build import parameters
 from weft.store.model_folder import Trained, find_model, load_model
 
@@ -15,6 +18,11 @@ from weft.store.model_folder import Trained, find_model, load_model
 def describe_recipe(path: Path, overrides: Sequence[str]) -> str:
     """The recipe with every default written out; the same YAML, read again, means the same."""
     return as_text(describe(load_recipe(path, overrides), REGISTRY)).rstrip("\n")
+
+
+def describe_schema() -> str:
+    """The JSON schema of a recipe file."""
+    return json.dumps(schema(Recipe, REGISTRY), indent=2)
 
 
 def describe_model(path: Path) -> str:
@@ -33,9 +41,9 @@ def sizes(trained: Trained) -> list[str]:
         own = {id(weight): weight.numel() for weight in part.parameters() if id(weight) not in counted}
         counted |= own.keys()
         lines.append(f"    {name:<8} {type(part).__name__:<20} {sum(own.values()):>12,}")
-    words = f"{trained.source.size:,} pieces"
-    if trained.target is not trained.source:
-        words = f"{trained.source.size:,} source and {trained.target.size:,} target pieces"
+    words = f"{trained.source_tokenizer.size:,} pieces"
+    if trained.target_tokenizer is not trained.source_tokenizer:
+        words = f"{trained.source_tokenizer.size:,} source and {trained.target_tokenizer.size:,} target pieces"
     return [*lines, f"  {words}"]
 
 

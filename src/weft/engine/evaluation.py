@@ -1,6 +1,5 @@
 """Scores of a model's translations, or of a file of them."""
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO
@@ -34,7 +33,10 @@ def evaluate_model(
             translations.append(translation)
             file.write(as_line(translation, as_json=False).encode())
 
-    write_atomically(output or Path(os.devnull), translate)
+    if output is None:
+        translations = translator.translate(sources)
+    else:
+        write_atomically(output, translate)  # which tells a place that cannot be written before the work
     tell_cut([number for number, one in enumerate(translations, 1) if one.cut], translator.source_limit())
     return evaluate([translation.text for translation in translations], beside, metrics, options)
 

@@ -41,4 +41,4 @@ def wider(search: dict[str, Any], beam: int | None, best: int | None) -> dict[st
         return search
     known = search if search["type"] == "beam" else {"type": "beam"}
     size = beam or max(best or 1, known.get("size", 5))
-    return {**known, "size": size, "best": best or 1}
+    return {**known, "size": size, "best": best or min(known.get("best", 1), size)}

@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from math import isfinite
 from pathlib import Path
 from typing import BinaryIO
 
@@ -49,7 +50,12 @@ def as_record(translation: Translation) -> dict[str, object]:
     return {
         "source": translation.source,
         "text": translation.text,
-        "score": translation.score,
+        "score": finite(translation.score),
         "cut": translation.cut,
-        "alternatives": [alternative._asdict() for alternative in translation.alternatives],
+        "alternatives": [{**one._asdict(), "score": finite(one.score)} for one in translation.alternatives],
     }
+
+
+def finite(score: float) -> float | None:
+    """JSON has no infinity: the score of an output that cannot be is null."""
+    return score if isfinite(score) else None

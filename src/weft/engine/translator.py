@@ -16,16 +16,20 @@ from weft.store.model_folder import Trained
 
 
 class Alternative(NamedTuple):
-    """One output for a line: its text, its log-probability, its pieces with theirs."""
+    """One output for a line: its text, its log-probability, its pieces (the end mark last) with theirs.
+
+    finished: False if the length limit ended it, or if the model could say nothing at all.
+    """
 
     text: str
     score: float
-    tokens: tuple[str, ...]
-    token_scores: tuple[float, ...]
+    pieces: tuple[str, ...]
+    piece_scores: tuple[float, ...]
     finished: bool
 
 
 NOTHING = Alternative("", 0.0, (), (), finished=True)
+FAILED = Alternative("", float("-inf"), (), (), finished=False)  # no output has a probability: broken weights
 
 
 @dataclass(frozen=True)
@@ -64,13 +68,13 @@ class Translator:
             yield from self._window(window)
 
     def _window(self, lines: list[str]) -> list[Translation]:
-        rows = self.trained.source.encode(lines)
+        rows = self.trained.source_tokenizer.encode(lines)
         limit = self.source_limit()
         done = {number: blank(line) for number, line in enumerate(lines) if not line.strip()}
         order = sorted((number for number in range(len(lines)) if number not in done), key=lambda n: -len(rows[n]))
         for batch in cut_batches(order, rows, limit, self.settings.batch_tokens):
             for number, hypotheses in zip(batch, self._search([rows[n][:limit] for n in batch]), strict=True):
-                alternatives = tuple(self._alternative(hypothesis) for hypothesis in hypotheses) or (NOTHING,)
+                alternatives = tuple(self._alternative(hypothesis) for hypothesis in hypotheses) or (FAILED,)
                 done[number] = Translation(lines[number], alternatives, cut=len(rows[number]) > limit)
         return [done[number] for number in range(len(lines))]
 
@@ -91,11 +95,11 @@ class Translator:
         return self.search(model.step, model.start(model.encode(source)), limit)
 
     def _alternative(self, hypothesis: Hypothesis) -> Alternative:
-        target = self.trained.target
+        target = self.trained.target_tokenizer
         return Alternative(
             one_line(target.decode([hypothesis.tokens])[0]),
             hypothesis.score,
-            tuple(target.pieces(hypothesis.tokens)),
+            tuple(target.pieces([*hypothesis.tokens, END])),
             hypothesis.token_scores,
             hypothesis.finished,
         )

@@ -57,7 +57,7 @@ def write_atomically(path: Path, content: bytes | Writer) -> None:
         temporary = _partial_name(place)
         try:
             temporary.touch(exist_ok=False)
-            with _locked(temporary):
+            with locked(temporary):
                 _write(temporary, content)
                 temporary.replace(place)
         except BaseException:
@@ -91,7 +91,7 @@ def atomic_folder(path: Path) -> Iterator[Path]:
         temporary = _partial_name(place)
         try:
             temporary.mkdir()
-            with _locked(temporary):
+            with locked(temporary):
                 yield temporary
                 _flush_tree(temporary)
                 _put_in_place(temporary, place)
@@ -106,7 +106,7 @@ def _put_in_place(new: Path, place: Path) -> None:
         _flush(place.parent)
         return
     aside = _old_name(place)
-    with _locked(place):
+    with locked(place):
         place.rename(aside)
         try:
             new.rename(place)
@@ -123,7 +123,7 @@ def recover_folder(path: Path) -> None:
         place = path.resolve()
         aside = _old_name(place)
         if aside.is_dir():
-            with _locked(aside) as free:
+            with locked(aside) as free:
                 if free:
                     _recover(aside, place)
 
@@ -147,7 +147,7 @@ def remove_leftovers(folder: Path) -> None:
 
 
 def _remove_if_free(path: Path) -> None:
-    with _locked(path) as free:
+    with locked(path) as free:
         if free:
             _remove(path)
 
@@ -201,7 +201,7 @@ def _flush(path: Path) -> None:
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[bool]:
+def locked(path: Path) -> Iterator[bool]:
     """Hold the lock of a file or folder, which follows it when it is renamed; False: somebody else may hold it."""
     if sys.platform == "win32":
         yield True  # no folder can be locked there, and no open file removed

@@ -31,8 +31,8 @@ class Trained(NamedTuple):
     """A model with the words it knows and the recipe that made it."""
 
     model: Model
-    source: Tokenizer
-    target: Tokenizer
+    source_tokenizer: Tokenizer
+    target_tokenizer: Tokenizer
     recipe: Recipe
     metrics: dict[str, Any]
 
@@ -50,7 +50,7 @@ def save_model(folder: Path, trained: Trained, weights: Mapping[str, Tensor]) ->
         save_file({name: tensor.contiguous() for name, tensor in weights.items()}, new / WEIGHTS)
         write_json(new / CONFIG, describe(trained.recipe, REGISTRY))
         write_json(new / METRICS, trained.metrics)
-        save_tokenizers(new, trained.source, trained.target)
+        save_tokenizers(new, trained.source_tokenizer, trained.target_tokenizer)
         write_manifest(new, {"kind": "model"})
 
 
@@ -68,8 +68,8 @@ def load_model(path: Path) -> Trained:
 
 def find_model(path: Path) -> Path:
     """A model folder itself, or of a run folder the best model (the last, if none was validated yet)."""
-    recover_folder(path / "best")
     for folder in (path, path / "best", path / "last"):
+        recover_folder(folder)
         if (folder / MANIFEST).is_file() and (folder / WEIGHTS).is_file():
             return folder
     if not path.exists():

@@ -16,14 +16,14 @@ from weft.optim.optimisers import Optimiser
 from weft.optim.schedules import Schedule
 from weft.store.checkpoint import Checkpoint, save_checkpoint
 from weft.store.model_folder import Trained, fill, save_model, weights_of
-from weft.train.folder import RunFolder
-from weft.train.interrupt import Interrupt
-from weft.train.log import Log
-from weft.train.meter import Meter
-from weft.train.position import Position, stream
-from weft.train.progress import Display, validation_line
-from weft.train.update import NotFiniteError, update
-from weft.train.validation import Validator, better
+from weft.training.folder import RunFolder
+from weft.training.interrupt import Interrupt
+from weft.training.log import Log
+from weft.training.meter import Meter
+from weft.training.position import Position, stream
+from weft.training.progress import Display, validation_line
+from weft.training.update import NotFiniteError, update
+from weft.training.validation import Validator, better
 
 End = Literal["done", "patience", "interrupted"]
 
@@ -111,8 +111,9 @@ class Loop:
         kept = self.folder.checkpoints
         return (
             f"step {step}: the loss or its gradient is no longer a finite number, and the run has stopped.\n"
-            "The learning rate is probably too high: try half of train.schedule.peak, a longer train.schedule.warmup, "
-            "or train.clip=1." + (f"\nCheckpoints from before are in {kept}." if kept.exists() else "")
+            "The learning rate is probably too high. Start again in another --out with half of train.schedule.peak, a "
+            "longer train.schedule.warmup, or train.clip=1: this run would only come to the same step again."
+            + (f"\nCheckpoints from before are in {kept}." if kept.exists() else "")
         )
 
     def _report(self, log: Log) -> None:

@@ -11,6 +11,8 @@ best/  last/     model folders
 import json
 import os
 import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,10 +21,10 @@ from weft.config.reader import describe, read
 from weft.config.recipe import Recipe
 from weft.config.registry import REGISTRY
 from weft.core.errors import UserError
-from weft.store.files import atomic_folder, remove_leftovers
+from weft.store.files import atomic_folder, locked, remove_leftovers, write_atomically
 from weft.store.model_folder import load_tokenizers, save_tokenizers, write_json
 from weft.text.tokenizer import Tokenizer
-from weft.train.prepare import PreparedData
+from weft.training.prepare import PreparedData
 
 CONFIG, DATA = "config.yaml", "data.json"
 
@@ -66,11 +68,12 @@ class RunFolder:
 
     def create(self, recipe: Recipe, prepared: PreparedData) -> None:
         """Make the folder, with all that a later resume needs to begin at the same first step."""
+        if self.path.exists():  # empty: it may be a disk of its own, which cannot be replaced
+            fill(self.path, recipe, prepared)
+            return
         self.path.absolute().parent.mkdir(parents=True, exist_ok=True)
         with atomic_folder(self.path) as new:
-            (new / CONFIG).write_text(as_text(describe(recipe, REGISTRY)), "utf-8")
-            write_json(new / DATA, {"fingerprint": prepared.fingerprint, **prepared.report.to_json()})
-            save_tokenizers(new, prepared.source, prepared.target)
+            fill(new, recipe, prepared)
 
     def recipe(self) -> Recipe:
         """The configuration of the run that is here."""
@@ -90,8 +93,24 @@ class RunFolder:
     def check_same_data(self, prepared: PreparedData) -> None:
         """Going on with other data would be another run."""
         facts = json.loads((self.path / DATA).read_text("utf-8"))
-        if facts["fingerprint"] != prepared.fingerprint:
+        changed = [name for name, value in prepared.fingerprints.items() if facts["fingerprints"].get(name) != value]
+        if changed:
             raise UserError(
-                f"{prepared.train.corpus} has changed since the run in {self.path} began, so it cannot go on. "
+                f"the files of data.{changed[0]} have changed since the run in {self.path} began, so it cannot go on. "
                 "Put the old files back, or start a new run with another --out."
             )
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Two processes that write into one run would spoil it."""
+        with locked(self.path) as free:
+            if not free:
+                raise UserError(f"{self.path}: another process is training this run; stop it first, or wait.")
+            yield
+
+
+def fill(folder: Path, recipe: Recipe, prepared: PreparedData) -> None:
+    """Write what a run begins with; the configuration last, since it makes the folder a run folder."""
+    save_tokenizers(folder, prepared.source, prepared.target)
+    write_json(folder / DATA, {"fingerprints": prepared.fingerprints, **prepared.report.to_json()})
+    write_atomically(folder / CONFIG, as_text(describe(recipe, REGISTRY)).encode())

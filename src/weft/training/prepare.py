@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from weft.config.recipe import Recipe
-from weft.core.errors import ConfigError, Problem
 from weft.data.cache import TokenCache, build_or_open, build_or_open_whole
 from weft.data.corpus import Corpus
 from weft.data.report import Report, make_report, render
 from weft.text.dropout import Noise
 from weft.text.settings import learn_tokenizers, training_noise
 from weft.text.tokenizer import Tokenizer
-from weft.train.progress import Display
+from weft.training.progress import Display
 
 
 @dataclass(frozen=True)
@@ -33,15 +32,12 @@ class PreparedData:
     valid: Split | None
     noise: tuple[Noise | None, Noise | None]
     report: Report
-    fingerprint: str  # of the training files
+    fingerprints: dict[str, str]  # of the files of each split
 
 
 def prepare(recipe: Recipe, tokenizers: tuple[Tokenizer, Tokenizer] | None, display: Display) -> PreparedData:
     """Read the files, learn the tokenizers (unless a run has them already), tokenize, and show the data table."""
-    data = recipe.data
-    if not data.train:
-        raise ConfigError([Problem("data.train", "names no files: give two text files, or one .tsv or .jsonl")])
-    corpora = {name: data.corpus(paths) for name, paths in splits(recipe).items() if paths}
+    corpora = {name: recipe.data.corpus(paths) for name, paths in splits(recipe).items() if paths}
     if tokenizers is None:
         display.say(f"learning tokenizers from {corpora['train']}")
         tokenizers = learn_tokenizers(recipe.text, corpora["train"].pairs(), recipe.train.seed)
@@ -55,7 +51,7 @@ def prepare(recipe: Recipe, tokenizers: tuple[Tokenizer, Tokenizer] | None, disp
         valid=Split(corpora["valid"], caches["valid"]) if "valid" in caches else None,
         noise=training_noise(recipe.text, tokenizers),
         report=report,
-        fingerprint=corpora["train"].fingerprint(),
+        fingerprints={name: corpus.fingerprint() for name, corpus in corpora.items()},
     )
 
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
 
-from weft.train.update import Sums
+from weft.training.update import Sums
 
 
 class Meter:

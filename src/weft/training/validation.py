@@ -9,11 +9,10 @@ from typing import Any
 
 import torch
 
-from weft.config.recipe import Recipe, Validation
-from weft.core.errors import ConfigError, Problem
+from weft.config.recipe import Recipe
 from weft.data.batches import Batches
 from weft.engine.translator import Translator
-from weft.metric.evaluate import METRICS, evaluate
+from weft.metric.evaluate import evaluate
 from weft.objective.role import Objective
 from weft.store.model_folder import Trained
 
@@ -67,19 +66,3 @@ def better(name: str, new: float, old: float | None) -> bool:
     if old is None:
         return True
     return new < old if name in LOWER else new > old
-
-
-def check_choice(settings: Validation) -> None:
-    """What chooses the best weights must be something that is measured."""
-    known = (*LOSSES, *(settings.metrics if settings.lines else ()))
-    problems = []
-    if settings.choose not in known:
-        problems.append(
-            Problem("train.validation.choose", f"{settings.choose!r} is not measured: {', '.join(known)} are")
-        )
-    unknown = [name for name in settings.metrics if name not in METRICS]
-    if unknown:
-        text = f"there is no metric {unknown[0]!r}: choose from {', '.join(METRICS)}"
-        problems.append(Problem("train.validation.metrics", text))
-    if problems:
-        raise ConfigError(problems)

@@ -8,26 +8,24 @@ from pathlib import Path
 import torch
 
 from weft.config.recipe import Recipe
-from weft.core.errors import ConfigError, Problem, UserError
 from weft.core.randomness import set_draws
 from weft.data.batches import Batches
 from weft.engine.device import pick_device
 from weft.model.build import build, parameters
-from weft.model.model import Model
 from weft.store.checkpoint import newest_checkpoint, remove_old
 from weft.store.model_folder import Trained
-from weft.train.folder import RunFolder
-from weft.train.interrupt import listening
-from weft.train.loop import End, Loop, Parts
-from weft.train.prepare import PreparedData, prepare
-from weft.train.progress import Display
-from weft.train.validation import Validator, check_choice
+from weft.training.checks import check
+from weft.training.folder import RunFolder
+from weft.training.interrupt import listening
+from weft.training.loop import End, Loop, Parts
+from weft.training.prepare import PreparedData, prepare
+from weft.training.progress import Display
+from weft.training.validation import Validator
 
 
 def start(recipe: Recipe, out: Path, display: Display, device: str = "auto") -> End:
     """Train a new model; `out` must be new or empty, and is made only once the data is read without error."""
-    check_choice(recipe.train.validation)
-    check_searches(recipe)
+    check(recipe)
     folder = RunFolder(out)
     folder.check_free()
     place = pick_device(device)
@@ -58,7 +56,6 @@ def make_parts(recipe: Recipe, prepared: PreparedData, device: torch.device) -> 
     settings, longest = recipe.train, recipe.data.max_length
     set_draws(settings.seed, "weights")
     model = build(recipe.model, prepared.source.size, prepared.target.size, joint=recipe.text.joint).to(device)
-    check_positions(model, longest)
     objective = recipe.objective()
     validator = None
     if prepared.valid is not None:
@@ -78,35 +75,11 @@ def make_parts(recipe: Recipe, prepared: PreparedData, device: torch.device) -> 
     )
 
 
-def check_searches(recipe: Recipe) -> None:
-    """A search that cannot be is told now, and not at the first validation or when all is trained."""
-    problems = []
-    searches = {"train.validation.search": recipe.train.validation.search, "translate.search": recipe.translate.search}
-    for place, search in searches.items():
-        try:
-            search()
-        except UserError as error:
-            problems.append(Problem(place, str(error)))
-    if problems:
-        raise ConfigError(problems)
-
-
-def check_positions(model: Model, longest: int) -> None:
-    """Every line that is trained on must have a place for each of its tokens and END."""
-    problems = [
-        Problem("data.max_length", f"is {longest}, but model.{name} has positions for {part.limit} tokens, END counted")
-        for name, part in (("source", model.source), ("target", model.target))
-        if part.limit is not None and part.limit < longest + 1
-    ]
-    if problems:
-        raise ConfigError(problems)
-
-
 def go(loop: Loop) -> End:
     """Run the loop, with signals heard; tell how it ended."""
     loop.display.say(f"{parameters(loop.parts.trained.model):,} parameters")
     loop.parts.trained.model.train()
-    with listening() as interrupt:
+    with loop.folder.locked(), listening() as interrupt:
         end = loop.run(interrupt)
     folder, step = loop.folder, loop.position.step
     told = {

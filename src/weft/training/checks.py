@@ -1,0 +1,78 @@
+"""What can be wrong in a recipe though every name and type is right: told before any data is read."""
+
+from collections.abc import Callable, Iterator
+
+import torch
+
+from weft.config.recipe import Recipe
+from weft.core.errors import ConfigError, Problem, UserError
+from weft.metric.evaluate import METRICS
+from weft.model.build import build
+from weft.model.model import Model
+from weft.text.settings import learners
+from weft.training.validation import LOSSES
+
+ANY_SIZE = 10  # of a vocabulary, before there is one
+
+
+def check(recipe: Recipe) -> None:
+    """Raise a ConfigError with every problem that is found."""
+    problems = [
+        *_data(recipe),
+        *_attempt("text", lambda: learners(recipe.text)),
+        *_model(recipe),
+        *_validation(recipe),
+        *_attempt("train.validation.search", recipe.train.validation.search),
+        *_attempt("translate.search", recipe.translate.search),
+    ]
+    if problems:
+        raise ConfigError(problems)
+
+
+def _data(recipe: Recipe) -> Iterator[Problem]:
+    if not recipe.data.train:
+        yield Problem("data.train", "names no files: give two text files, or one .tsv or .jsonl")
+
+
+def _validation(recipe: Recipe) -> Iterator[Problem]:
+    settings = recipe.train.validation
+    for name in settings.metrics:
+        if name not in METRICS:
+            yield Problem("train.validation.metrics", f"there is no metric {name!r}: choose from {', '.join(METRICS)}")
+    measured = (*LOSSES, *(settings.metrics if settings.lines else ()))
+    if settings.choose not in measured:
+        text = f"{settings.choose!r} is not measured: {', '.join(measured)} are"
+        yield Problem("train.validation.choose", text)
+    if settings.patience is not None and not recipe.data.valid:
+        yield Problem("train.validation.patience", "there is nothing to validate on: name files in data.valid")
+
+
+def _model(recipe: Recipe) -> list[Problem]:
+    """Build the model without memory or numbers: do its sizes fit, and are there positions for the longest line?"""
+    built: list[Model] = []
+
+    def without_numbers() -> None:
+        with torch.device("meta"):
+            built.append(build(recipe.model, ANY_SIZE, ANY_SIZE, joint=recipe.text.joint))
+
+    longest = recipe.data.max_length
+    return [
+        *_attempt("model", without_numbers),
+        *(
+            Problem("data.max_length", f"is {longest}, but model.{name} has positions for {limit} tokens, END counted")
+            for model in built
+            for name, limit in (("source", model.source.limit), ("target", model.target.limit))
+            if limit is not None and limit < longest + 1
+        ),
+    ]
+
+
+def _attempt(place: str, make: Callable[[], object]) -> list[Problem]:
+    """The problems of making something."""
+    try:
+        make()
+    except ConfigError as error:
+        return error.problems
+    except UserError as error:
+        return [Problem(place, str(error))]
+    return []
