@@ -7,8 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+import rich.live
+from rich.console import Console, Group
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
 
 MANY = 4096 * 64  # pairs between two plain lines
 
@@ -42,20 +45,22 @@ class Plain:
 
 
 class Live:
-    """A bar that is drawn over, and lines above it."""
+    """Two lines that are drawn over (a bar with the time left, and the numbers), and lines above them that stay."""
 
-    def __init__(self, progress: Progress):
-        self.progress = progress
-        self.task = progress.add_task("", total=None, summary="")
+    def __init__(self, live: rich.live.Live):
+        self.live = live
 
     def say(self, text: str) -> None:
-        self.progress.console.print(text, markup=False, highlight=False)
+        self.live.console.print(text, markup=False, highlight=False, soft_wrap=True)
 
     def count(self, what: str, done: int) -> None:
-        self.progress.update(self.task, completed=done, summary=what)
+        self.live.update(Text(f"{what}: {done:,} pairs"))
 
     def step(self, record: dict[str, Any], steps: int) -> None:
-        self.progress.update(self.task, total=steps, completed=record["step"], summary=summary(record))
+        bar = Table.grid(padding=(0, 2))
+        left = f"left {clock(record['left'])}"
+        bar.add_row(ProgressBar(total=steps, completed=record["step"], width=40), f"{record['step']}/{steps}", left)
+        self.live.update(Group(bar, Text(summary(record))))
 
 
 @contextmanager
@@ -64,14 +69,8 @@ def display() -> Iterator[Display]:
     if not sys.stderr.isatty():
         yield Plain()
         return
-    columns = (
-        TextColumn("{task.completed}/{task.total}"),
-        BarColumn(bar_width=20),
-        TextColumn("{task.fields[summary]}"),
-        TimeRemainingColumn(elapsed_when_finished=True),
-    )
-    with Progress(*columns, console=Console(stderr=True), redirect_stdout=False) as progress:
-        yield Live(progress)
+    with rich.live.Live(console=Console(stderr=True), refresh_per_second=4, redirect_stdout=False) as live:
+        yield Live(live)
 
 
 def summary(record: dict[str, Any]) -> str:
@@ -92,7 +91,7 @@ def summary(record: dict[str, Any]) -> str:
 def validation_line(record: dict[str, Any], chosen: str, *, improved: bool) -> str:
     """The numbers of one validation in one line."""
     numbers = "  ".join(f"{name} {value:.2f}" for name, value in record["valid"].items() if isinstance(value, float))
-    return f"validation at step {record['step']}: {numbers}" + (f"  (best {chosen} so far)" if improved else "")
+    return f"validation at {record['step']}: {numbers}" + (f"  best {chosen}" if improved else "")
 
 
 def clock(seconds: float) -> str:
