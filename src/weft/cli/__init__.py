@@ -1,0 +1,56 @@
+"""The command line: a file a command. What a command needs is imported inside it, so that help comes at once."""
+
+from __future__ import annotations
+
+import io
+import sys
+from typing import Annotated, NoReturn
+
+import typer
+
+from weft.cli.evaluate import evaluate
+from weft.cli.show import show
+from weft.cli.train import train
+from weft.cli.translate import translate
+from weft.core.errors import UserError
+
+app = typer.Typer(
+    name="weft",
+    help="Sequence-to-sequence models: train them, translate with them, look inside.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+for command in (train, translate, evaluate, show):
+    app.command()(command)
+
+
+@app.callback(invoke_without_command=True)
+def options(
+    version: Annotated[bool, typer.Option("--version", is_eager=True, help="Show the version and exit.")] = False,
+) -> None:
+    if version:
+        from importlib.metadata import version as installed
+
+        print(f"weft {installed('weft')}")
+        raise typer.Exit
+
+
+def main() -> NoReturn:
+    """Run a command; a user's mistake is one message and exit code 2, never a traceback."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")  # as all text here, whatever the terminal says
+    try:
+        app(standalone_mode=True)  # Ctrl-C and a reader of our output who went away are dealt with in there
+    except UserError as error:
+        stop(str(error), 2)
+    except OSError as error:  # a full disk, a name that is too long ...
+        stop(f"{error.filename}: {error.strerror}" if error.filename else str(error), 2)
+    sys.exit(0)
+
+
+def stop(message: str, code: int) -> NoReturn:
+    print(f"weft: {message}", file=sys.stderr)
+    sys.exit(code)

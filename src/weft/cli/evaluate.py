@@ -1,0 +1,57 @@
+"""weft evaluate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from weft.cli.options import Beam, Device, Settings
+from weft.core.errors import UserError
+
+
+def evaluate(
+    what: Annotated[
+        Path, typer.Argument(metavar="MODEL|TRANSLATIONS", help="A run or model folder, or a file of translations.")
+    ],
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="[SOURCE] REFERENCE...",
+            help="For a model: the source, then its references. For translations: the references.",
+        ),
+    ],
+    metric: Annotated[list[str] | None, typer.Option(help="bleu, chrf, ter, exact, wer, cer. May be repeated.")] = None,
+    lowercase: Annotated[bool, typer.Option("--lowercase", help="Ignore case.")] = False,
+    tokenize: Annotated[
+        str, typer.Option(help="sacrebleu's tokenizer for BLEU: 13a, intl, zh, ja-mecab, char, none ...")
+    ] = "13a",
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    output: Annotated[Path | None, typer.Option(help="Keep the translations in this file.")] = None,
+    beam: Beam = None,
+    settings: Settings = None,
+    device: Device = "auto",
+) -> None:
+    """Score a model's translations, or a file of them, against one or several references."""
+    from weft.engine.evaluation import evaluate_file, evaluate_model
+    from weft.engine.load import load_translator
+    from weft.metric.lines import Options
+    from weft.metric.render import as_json, render
+
+    options = Options(lowercase=lowercase, tokenize=tokenize)
+    metrics = metric or ["bleu", "chrf", "ter", "exact", "wer", "cer"]
+    if what.is_dir():
+        if len(files) < 2:
+            raise UserError(
+                "A model is scored on a source file and at least one reference: weft evaluate MODEL SOURCE REFERENCE..."
+            )
+        translator = load_translator(what, device=device, beam=beam, overrides=settings or [])
+        scores = evaluate_model(translator, files[0], files[1:], metrics, options, output)
+    elif output is not None or beam is not None or settings:
+        raise UserError(
+            f"{what} is a file of translations: leave out --output, --beam and --set, which are for a model."
+        )
+    else:
+        scores = evaluate_file(what, files, metrics, options)
+    print(as_json(scores) if json else render(scores))
