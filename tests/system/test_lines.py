@@ -1,5 +1,6 @@
 """Law 10: N lines in = N lines out, in order, whatever they hold."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -135,6 +136,45 @@ def test_a_model_that_wants_to_end_lines_does_not(tmp_path: Path) -> None:
     first, second, rest = (tmp_path / "out.txt").read_bytes().split(b"\n")
     assert set(first + second) == set(b" ")
     assert rest == b""
+
+
+def test_paragraphs_keep_the_lines_too(bytewise: Translator) -> None:
+    for language in ("en", "fr", "zh"):
+        text = bytewise.translate_text("\n".join(WILD), language)
+        assert text.count("\n") == len(WILD) - 1
+        assert bytewise.translate_text(text + " ", language).endswith(" ")
+
+
+def test_a_line_of_one_sentence_is_translated_as_ever(bytewise: Translator) -> None:
+    assert bytewise.translate_text("\n".join(LEARNED_FROM)).split("\n") == [
+        translation.text for translation in bytewise.translate(LEARNED_FROM)
+    ]
+
+
+def test_the_command_translates_paragraphs(model_folder: Path, tmp_path: Path) -> None:
+    source, output = tmp_path / "in.txt", tmp_path / "out.txt"
+    source.write_bytes(f"  - The cat.  The dog. \n\n> The cat.\r\n{LONG}. The dog.".encode())
+    cat, dog = (weft("translate", model_folder, stdin=line).lines[0] for line in (b"The cat.", b"The dog."))
+    result = weft("translate", model_folder, source, "--paragraphs")
+    first, *others = result.lines
+    assert (result.code, first, others[:2]) == (0, f"  - {cat}  {dog} ", ["", f"> {cat}"])
+    assert result.err == f"weft: sentences longer than {LIMIT} pieces were cut there, in 1 line: 4\n"
+    assert weft("translate", model_folder, "--paragraphs", "--language", "en-GB", stdin=source.read_bytes()) == result
+    assert weft("translate", model_folder, source, "--paragraphs", "--output", output).err == result.err
+    assert output.read_bytes() == result.out
+
+
+def test_paragraphs_as_json(model_folder: Path) -> None:
+    content = b"  - The cat.  The dog. \n\n"
+    rows = [json.loads(line) for line in weft("translate", model_folder, "--paragraphs", "--json", stdin=content).lines]
+    plain = [
+        json.loads(line) for line in weft("translate", model_folder, "--json", stdin=b"The cat.\nThe dog.\n").lines
+    ]
+    assert [row["source"] for row in rows] == ["  - The cat.  The dog. ", ""]
+    assert [row["text"] for row in rows] == weft("translate", model_folder, "--paragraphs", stdin=content).lines
+    assert [[one["text"] for one in row["sentences"]] for row in rows] == [[one["text"] for one in plain], []]
+    assert all(row.keys() == {"source", "text", "sentences"} for row in rows)
+    assert all(one.keys() == plain[0].keys() for one in rows[0]["sentences"])
 
 
 def told(result: Result) -> tuple[int, int, str]:

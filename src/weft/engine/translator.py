@@ -11,8 +11,10 @@ from weft.config.recipe import Translate
 from weft.core.marks import END
 from weft.core.padded import Padded
 from weft.core.state import Hypothesis
+from weft.engine.paragraphs import translate_lines
 from weft.search.role import Search
 from weft.store.model_folder import Trained
+from weft.text.sentences import Splitter
 
 
 class Alternative(NamedTuple):
@@ -66,6 +68,14 @@ class Translator:
         remaining = iter(lines)
         while window := list(islice(remaining, self.settings.window)):
             yield from self._window(window)
+
+    def translate_text(self, text: str, language: str = "en") -> str:
+        """A text of any number of lines and sentences, sentence by sentence; its lines and white space stay.
+
+        language: a code, such as en or pt-BR, of the language by whose rules sentences are found.
+        """
+        lines = translate_lines(self.stream, text.split("\n"), Splitter(language))
+        return "\n".join(line.text for line in lines)
 
     def _window(self, lines: list[str]) -> list[Translation]:
         rows = self.trained.source_tokenizer.encode(lines)

@@ -1,0 +1,113 @@
+"""Finding the sentences of a line, without losing a character of it."""
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from weft.core.errors import UserError
+from weft.text import sentences
+from weft.text.sentences import Layout, Splitter
+
+LANGUAGES = ["en", "de", "fr", "zh", "ja", "ar", "hi", "my", "hy", "el", "kk", "ru", "xx"]
+TELLING = [
+    *(
+        "Mr. ",
+        "z.B. ",
+        "J. ",
+        "Hello. ",
+        '"Go."',
+        "1. ",
+        "- ",
+        "> ",
+        "[1]",
+        "...",
+        "。",
+        "।",
+        "?",
+        "!",
+        "(",
+        ")",
+        "“",
+        "”",
+    ),
+    *(" ", "\t", "\r", "\u00a0", "\u2028", "\u3000", "\x85", "\x1c", "B", "é", "中", "🐈", "e\u0301", "\u200d"),
+]
+LINES = st.one_of(
+    st.text(st.characters(codec="utf-8", exclude_characters="\n")), st.lists(st.sampled_from(TELLING)).map("".join)
+)
+
+
+@given(LINES, st.sampled_from(LANGUAGES))
+@example("B\u3000. ", "fr")  # where sentencex itself panics
+@example("J\u00a0. Dupont. Oui.", "fr")
+def test_nothing_is_lost(line: str, language: str) -> None:
+    layout = Splitter(language)(line)
+    assert layout.filled(layout.sentences) == line
+    assert len(layout.gaps) == len(layout.sentences) + 1
+    for sentence in layout.sentences:
+        assert sentence == sentence.strip()
+        assert any(map(str.isalnum, sentence))
+
+
+@pytest.mark.parametrize(
+    "wrong", [[], ["Hello. "], ["Hello. ", "You"], ["Hello", "You there, and more than there was. ", "Bye."]]
+)
+def test_nothing_is_lost_whatever_the_library_says(wrong: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sentences, "segment", lambda language, text: wrong)
+    layout = Splitter()("Hello. You there.")
+    assert layout.filled(layout.sentences) == "Hello. You there."
+
+
+@pytest.mark.parametrize(
+    ("line", "gaps", "found"),
+    [
+        ("Hello there. How are you?", ["", " ", ""], ["Hello there.", "How are you?"]),
+        ("\tOne.  Two! \t", ["\t", "  ", " \t"], ["One.", "Two!"]),
+        ("Mr. Smith went. He left.", ["", " ", ""], ["Mr. Smith went.", "He left."]),
+        ("你好。再见。", ["", "", ""], ["你好。", "再见。"]),
+        ("One.\u00a0Two.\r", ["", "\u00a0", "\r"], ["One.", "Two."]),
+        ("- Milk", ["- ", ""], ["Milk"]),
+        ("  * Milk. Eggs.", ["  * ", " ", ""], ["Milk.", "Eggs."]),
+        ("1. Do it. Then go.", ["1. ", " ", ""], ["Do it.", "Then go."]),
+        ("12)\tDo it.", ["12)\t", ""], ["Do it."]),
+        (">> > - Do it.", [">> > - ", ""], ["Do it."]),
+        ("## A title", ["## ", ""], ["A title"]),
+        ("1999. It was cold.", ["", " ", ""], ["1999.", "It was cold."]),
+        ("3.5 litres", ["", ""], ["3.5 litres"]),
+        ("-5 degrees", ["", ""], ["-5 degrees"]),
+        ("*Stars* here", ["", ""], ["*Stars* here"]),
+        ("Well. ... Yes.", ["", " ... ", ""], ["Well.", "Yes."]),
+    ],
+)
+def test_sentences_and_what_stands_around_them(line: str, gaps: list[str], found: list[str]) -> None:
+    assert Splitter()(line) == Layout(tuple(gaps), tuple(found))
+
+
+@pytest.mark.parametrize(
+    "line", ["", " ", "\t\u3000", "-", "- ", "1.", " 2) ", "-----", "* * *", "***", ">", "...", "🐈"]
+)
+def test_lines_without_a_sentence(line: str) -> None:
+    assert Splitter()(line) == Layout((line,), ())
+
+
+def test_each_language_has_its_rules() -> None:
+    line = "Am 3. Oktober war es kalt."
+    assert len(Splitter("en")(line).sentences) > len(Splitter("de")(line).sentences) == 1
+
+
+@pytest.mark.parametrize("code", ["de", "DE", "de-AT", "de_CH", "de-DE-1996"])
+def test_a_region_changes_nothing(code: str) -> None:
+    assert Splitter(code).language == "de"
+
+
+@pytest.mark.parametrize("code", ["qq", "tlh"])
+def test_a_language_without_rules_has_english_ones(code: str) -> None:
+    line = "Mr. Smith went. He left, e.g. to Rome. So what?"
+    assert Splitter(code)(line) == Splitter("en")(line)
+
+
+@pytest.mark.parametrize("code", ["", "e", "english", "en-", "en US", "日本", "en\n"])
+def test_what_is_no_code_is_told(code: str) -> None:
+    with pytest.raises(UserError) as caught:
+        Splitter(code)
+    assert str(caught.value) == f'language "{code}": should be a code such as en, de or pt-BR'
