@@ -10,10 +10,10 @@ import pytest
 
 from weft.config.load import load_recipe
 from weft.training import loop
-from weft.training.run import resume, start
+from weft.training.run import new_run, resume
 from weft.training.update import update
 
-TIMES = {"seconds", "busy", "left", "tokens_per_second"}
+TIMES = {"seconds", "pauses", "busy", "left", "tokens_per_second"}
 
 
 class Quiet:
@@ -27,12 +27,12 @@ class Quiet:
 
     def count(self, what: str, done: int) -> None: ...
 
-    def step(self, record: dict[str, Any], steps: int) -> None: ...
+    def step(self, record: dict[str, Any], steps: int | None) -> None: ...
 
 
 def train(node: dict[str, Any], out: Path) -> str:
     """A run from its beginning; how it ended."""
-    return start(load_recipe(node), out, Quiet())
+    return new_run(load_recipe(node), out, Quiet())
 
 
 def go_on(out: Path) -> tuple[str, list[str]]:

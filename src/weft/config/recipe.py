@@ -29,10 +29,11 @@ class Validation:
 
 @dataclass(frozen=True, kw_only=True)
 class Train:
-    """How weights are found."""
+    """How weights are found. The length of the run is given in steps, or in minutes: see weft/training/budget.py."""
 
     seed: int = 1
-    steps: Count = 10_000
+    steps: Count | None = 10_000  # null: as many as fit into `minutes`
+    minutes: Positive | None = None
     batch_tokens: Count = 4096  # a side, padding included
     accumulate: Count = 1  # batches an update
     optimiser: Make[Optimiser] = Adam

@@ -7,13 +7,21 @@ from weft.core.types import Positive, Share, Whole
 
 
 class Schedule(Protocol):
-    """Made as Schedule(steps, ...), steps = the length of the whole run."""
+    """Made as Schedule(steps, ...), steps = the length of the whole run.
+
+    open: in this first share of the run the rates are the same however long it is; so the length may be fixed later.
+    """
+
+    @property
+    def open(self) -> float: ...
 
     def __call__(self, step: int) -> float: ...
 
 
 class InverseSquareRoot:
     """peak min(s / w, sqrt(w / s)). Vaswani et al. 2017, equation 3."""
+
+    open = 1.0
 
     def __init__(self, steps: int, *, peak: Positive = 1e-3, warmup: Whole = 1000):  # noqa: ARG002
         self.peak, self.warmup = peak, max(1, warmup)
@@ -24,6 +32,8 @@ class InverseSquareRoot:
 
 class Cosine:
     """After warm-up, down along half a cosine to `floor` of the peak at the last step. Loshchilov & Hutter 2017."""
+
+    open = 0.0
 
     def __init__(self, steps: int, *, peak: Positive = 1e-3, warmup: Whole = 1000, floor: Share = 0.0):
         self.steps, self.peak, self.warmup, self.floor = steps, peak, warmup, floor
@@ -51,7 +61,7 @@ class WarmupStableDecay:
         floor: Share = 0.0,
     ):
         self.peak, self.warmup, self.floor = peak, warmup, floor
-        self.steps = steps
+        self.steps, self.open = steps, 1 - decay
         self.turn = max(warmup, steps - round(decay * steps))
 
     def __call__(self, step: int) -> float:

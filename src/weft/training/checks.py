@@ -10,6 +10,7 @@ from weft.metric.evaluate import METRICS
 from weft.model.build import build
 from weft.model.model import Model
 from weft.text.settings import learners
+from weft.training.budget import ENDLESS
 from weft.training.validation import LOSSES
 
 ANY_SIZE = 10  # of a vocabulary, before there is one
@@ -19,6 +20,7 @@ def check(recipe: Recipe) -> None:
     """Raise a ConfigError with every problem that is found."""
     problems = [
         *_data(recipe),
+        *_length(recipe),
         *_attempt("text", lambda: learners(recipe.text)),
         *_model(recipe),
         *_validation(recipe),
@@ -32,6 +34,22 @@ def check(recipe: Recipe) -> None:
 def _data(recipe: Recipe) -> Iterator[Problem]:
     if not recipe.data.train:
         yield Problem("data.train", "names no files: give two text files, or one .tsv or .jsonl")
+    if recipe.data.hold_out and recipe.data.valid:
+        yield Problem("data.hold_out", "keeps pairs for validation, but data.valid names files: leave one of them out")
+
+
+def _length(recipe: Recipe) -> Iterator[Problem]:
+    settings = recipe.train
+    if settings.steps is None and settings.minutes is None:
+        yield Problem("train.steps", "is null, and so is train.minutes: give one of the two")
+    elif settings.steps is not None and settings.minutes is not None:
+        yield Problem("train.minutes", "is given, and train.steps too: set train.steps=null to train by the clock")
+    if settings.minutes is not None and settings.schedule(ENDLESS).open == 0.0:
+        text = (
+            "how many steps fit is known only after a while, but this schedule needs the number from the start: "
+            "take warmup-stable-decay or inverse-square-root, or give train.steps"
+        )
+        yield Problem("train.schedule", text)
 
 
 def _validation(recipe: Recipe) -> Iterator[Problem]:
@@ -43,7 +61,7 @@ def _validation(recipe: Recipe) -> Iterator[Problem]:
     if settings.choose not in measured:
         text = f"{settings.choose!r} is not measured: {', '.join(measured)} are"
         yield Problem("train.validation.choose", text)
-    if settings.patience is not None and not recipe.data.valid:
+    if settings.patience is not None and not (recipe.data.valid or recipe.data.hold_out):
         yield Problem("train.validation.patience", "there is nothing to validate on: name files in data.valid")
 
 

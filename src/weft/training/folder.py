@@ -1,6 +1,7 @@
 """The run folder: what a run writes, and where.
 
 config.yaml      the resolved configuration, defaults written out
+recipe.yaml      the chosen recipe, to edit, with the reasons (only where one was chosen)
 data.json        the data table
 source.tokenizer.json, target.tokenizer.json
 log.jsonl        a line per report of progress
@@ -26,7 +27,7 @@ from weft.store.model_folder import load_tokenizers, save_tokenizers, write_json
 from weft.text.tokenizer import Tokenizer
 from weft.training.prepare import PreparedData
 
-CONFIG, DATA = "config.yaml", "data.json"
+CONFIG, WRITTEN, DATA = "config.yaml", "recipe.yaml", "data.json"
 
 
 @dataclass(frozen=True)
@@ -66,20 +67,24 @@ class RunFolder:
                 f"{self.path} cannot be made: {above} is no folder that can be written to. Give another --out."
             )
 
-    def create(self, recipe: Recipe, prepared: PreparedData) -> None:
+    def create(self, recipe: Recipe, prepared: PreparedData, written: str | None) -> None:
         """Make the folder, with all that a later resume needs to begin at the same first step."""
         if self.path.exists():  # empty: it may be a disk of its own, which cannot be replaced
-            fill(self.path, recipe, prepared)
+            fill(self.path, recipe, prepared, written)
             return
         self.path.absolute().parent.mkdir(parents=True, exist_ok=True)
         with atomic_folder(self.path) as new:
-            fill(new, recipe, prepared)
+            fill(new, recipe, prepared, written)
 
     def recipe(self) -> Recipe:
         """The configuration of the run that is here."""
         if not (self.path / CONFIG).is_file():
             raise UserError(f"{self.path} is not a run folder: it has no {CONFIG}. Give the --out of an earlier run.")
         return read(read_document(self.path / CONFIG), Recipe, REGISTRY)
+
+    def keep_recipe(self, recipe: Recipe) -> None:
+        """Write down what has been decided since the run began."""
+        write_recipe(self.path, recipe)
 
     def tidy(self) -> None:
         """Bring back or remove what a killed run was in the middle of writing."""
@@ -109,8 +114,14 @@ class RunFolder:
             yield
 
 
-def fill(folder: Path, recipe: Recipe, prepared: PreparedData) -> None:
+def fill(folder: Path, recipe: Recipe, prepared: PreparedData, written: str | None) -> None:
     """Write what a run begins with; the configuration last, since it makes the folder a run folder."""
     save_tokenizers(folder, prepared.source, prepared.target)
     write_json(folder / DATA, {"fingerprints": prepared.fingerprints, **prepared.report.to_json()})
+    if written is not None:
+        write_atomically(folder / WRITTEN, written.encode())
+    write_recipe(folder, recipe)
+
+
+def write_recipe(folder: Path, recipe: Recipe) -> None:
     write_atomically(folder / CONFIG, as_text(describe(recipe, REGISTRY)).encode())

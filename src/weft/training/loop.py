@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from weft.config.recipe import Recipe
@@ -16,6 +16,7 @@ from weft.optim.optimisers import Optimiser
 from weft.optim.schedules import Schedule
 from weft.store.checkpoint import Checkpoint, save_checkpoint
 from weft.store.model_folder import Trained, fill, save_model, weights_of
+from weft.training.budget import Spent, is_time, steps_that_fit
 from weft.training.folder import RunFolder
 from weft.training.interrupt import Interrupt
 from weft.training.log import Log
@@ -28,7 +29,7 @@ from weft.training.validation import Validator, better
 End = Literal["done", "patience", "interrupted"]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Parts:
     """What the recipe names, made."""
 
@@ -49,6 +50,7 @@ class Loop:
     recipe: Recipe
     parts: Parts
     display: Display
+    before: float = 0.0  # seconds that were spent before the loop
     position: Position = field(default_factory=Position)
     best: float | None = None  # the best validation so far
     since: int = 0  # validations after it
@@ -62,6 +64,7 @@ class Loop:
         updates = stream(self.parts.batches, self.position, self.recipe.train.accumulate)
         while (end := self._end(interrupt)) is None:
             self._update(*next(updates))
+            self._fix_length(log)
             self._report(log)
             with self.meter.paused():
                 self._validate(log)
@@ -74,7 +77,8 @@ class Loop:
         return end
 
     def _end(self, interrupt: Interrupt) -> End | None:
-        if self.position.step >= self.recipe.train.steps:
+        steps = self.recipe.train.steps
+        if steps is not None and self.position.step >= steps:
             return "done"
         if interrupt.signal is not None:
             return "interrupted"
@@ -107,6 +111,23 @@ class Loop:
         self.position = position
         self.meter.add(sums)
 
+    def _fix_length(self, log: Log) -> None:
+        """With a budget of minutes: once it can be told how many steps fit, this becomes a run of so many steps."""
+        settings = self.recipe.train
+        if settings.steps is not None or settings.minutes is None:
+            return
+        spent = Spent(self.position.step, self.meter.seconds(), self.meter.pauses, self.before)
+        share = self.parts.schedule.open
+        if not is_time(settings.minutes, share, spent):
+            return
+        steps = steps_that_fit(settings.minutes, share, spent, settings.validation.every)
+        self.recipe = replace(self.recipe, train=replace(settings, steps=steps, minutes=None))
+        self.folder.keep_recipe(self.recipe)
+        self.parts.schedule = settings.schedule(steps)
+        self.parts.trained = self.parts.trained._replace(recipe=self.recipe)
+        log.write({"step": self.position.step, "minutes": settings.minutes, "steps": steps})
+        self.display.say(f"{steps:,} steps fit into {settings.minutes:g} minutes; written into {self.folder.path}")
+
     def _advice(self, step: int) -> str:
         kept = self.folder.checkpoints
         return (
@@ -117,14 +138,20 @@ class Loop:
         )
 
     def _report(self, log: Log) -> None:
-        step, steps = self.position.step, self.recipe.train.steps
+        step = self.position.step
         if step > 1 and not self._due(self.recipe.train.log_every):
             return
         seconds, means = self.meter.seconds(), self.meter.report()
         record = {"step": step, "epoch": self.position.epoch + 1, "rate": self.parts.schedule(step), **means}
-        record |= {"best": self.best, "seconds": seconds, "left": seconds / step * (steps - step)}
+        record |= {"best": self.best, "seconds": seconds, "left": self._seconds_left(seconds)}
         log.write(record)
-        self.display.step(record, steps)
+        self.display.step(record, self.recipe.train.steps)
+
+    def _seconds_left(self, seconds: float) -> float:
+        settings, step = self.recipe.train, self.position.step
+        if settings.steps is not None:
+            return seconds / step * (settings.steps - step)
+        return max(0.0, 60 * (settings.minutes or 0.0) - self.before - seconds)
 
     def _validate(self, log: Log) -> None:
         """Score the weights that would be kept (the average, if there is one), and keep them if they are the best."""

@@ -37,7 +37,7 @@ class PreparedData:
 
 def prepare(recipe: Recipe, tokenizers: tuple[Tokenizer, Tokenizer] | None, display: Display) -> PreparedData:
     """Read the files, learn the tokenizers (unless a run has them already), tokenize, and show the data table."""
-    corpora = {name: recipe.data.corpus(paths) for name, paths in splits(recipe).items() if paths}
+    corpora = recipe.data.splits()
     if tokenizers is None:
         display.say(f"learning tokenizers from {corpora['train']}")
         tokenizers = learn_tokenizers(recipe.text, corpora["train"].pairs(), recipe.train.seed)
@@ -53,10 +53,6 @@ def prepare(recipe: Recipe, tokenizers: tuple[Tokenizer, Tokenizer] | None, disp
         report=report,
         fingerprints={name: corpus.fingerprint() for name, corpus in corpora.items()},
     )
-
-
-def splits(recipe: Recipe) -> dict[str, tuple[str, ...]]:
-    return {"train": recipe.data.train, "valid": recipe.data.valid, "test": recipe.data.test}
 
 
 def tokenized(

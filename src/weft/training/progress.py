@@ -25,8 +25,8 @@ class Display(Protocol):
         """How far something has come whose end is not known."""
         ...
 
-    def step(self, record: dict[str, Any], steps: int) -> None:
-        """Where the run is."""
+    def step(self, record: dict[str, Any], steps: int | None) -> None:
+        """Where the run is; `steps` is None for as long as their number is not known."""
         ...
 
 
@@ -40,8 +40,8 @@ class Plain:
         if done % MANY == 0:
             self.say(f"{what}: {done:,} pairs")
 
-    def step(self, record: dict[str, Any], steps: int) -> None:
-        self.say(f"step {record['step']}/{steps}  {summary(record)}  left {clock(record['left'])}")
+    def step(self, record: dict[str, Any], steps: int | None) -> None:
+        self.say(f"step {place(record, steps)}  {summary(record)}  left {clock(record['left'])}")
 
 
 class Live:
@@ -56,10 +56,10 @@ class Live:
     def count(self, what: str, done: int) -> None:
         self.live.update(Text(f"{what}: {done:,} pairs"))
 
-    def step(self, record: dict[str, Any], steps: int) -> None:
+    def step(self, record: dict[str, Any], steps: int | None) -> None:
         bar = Table.grid(padding=(0, 2))
-        left = f"left {clock(record['left'])}"
-        bar.add_row(ProgressBar(total=steps, completed=record["step"], width=40), f"{record['step']}/{steps}", left)
+        whole = ProgressBar(total=record["seconds"] + record["left"], completed=record["seconds"], width=40)
+        bar.add_row(whole, place(record, steps), f"left {clock(record['left'])}")
         self.live.update(Group(bar, Text(summary(record))))
 
 
@@ -71,6 +71,10 @@ def display() -> Iterator[Display]:
         return
     with rich.live.Live(console=Console(stderr=True), refresh_per_second=4, redirect_stdout=False) as live:
         yield Live(live)
+
+
+def place(record: dict[str, Any], steps: int | None) -> str:
+    return str(record["step"]) if steps is None else f"{record['step']}/{steps}"
 
 
 def summary(record: dict[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from itertools import islice
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from weft.engine.device import pick_device
 from weft.model.build import build, parameters
 from weft.store.checkpoint import newest_checkpoint, remove_old
 from weft.store.model_folder import Trained
+from weft.training.budget import ENDLESS
 from weft.training.checks import check
 from weft.training.folder import RunFolder
 from weft.training.interrupt import listening
@@ -23,31 +25,38 @@ from weft.training.progress import Display
 from weft.training.validation import Validator
 
 
-def start(recipe: Recipe, out: Path, display: Display, device: str = "auto") -> End:
-    """Train a new model; `out` must be new or empty, and is made only once the data is read without error."""
+def new_run(recipe: Recipe, out: Path, display: Display, device: str = "auto", written: str | None = None) -> End:
+    """Train a new model; `out` must be new or empty, and is made only once the data is read without error.
+
+    written: the recipe as a file to edit, to be kept in the run folder.
+    """
+    began = time.monotonic()
     check(recipe)
     folder = RunFolder(out)
     folder.check_free()
     place = pick_device(device)
     prepared = prepare(recipe, None, display)
     parts = make_parts(recipe, prepared, place)
-    folder.create(recipe, prepared)
-    return go(Loop(folder, recipe, parts, display))
+    folder.create(recipe, prepared, written)
+    return go(Loop(folder, recipe, parts, display, before=time.monotonic() - began))
 
 
 def resume(out: Path, display: Display, device: str = "auto") -> End:
     """Go on with the run in `out` from its newest whole checkpoint."""
+    began = time.monotonic()
     folder = RunFolder(out)
     recipe = folder.recipe()
     folder.tidy()
     prepared = prepare(recipe, folder.tokenizers(), display)
     folder.check_same_data(prepared)
-    loop = Loop(folder, recipe, make_parts(recipe, prepared, pick_device(device)), display)
+    parts = make_parts(recipe, prepared, pick_device(device))
+    loop = Loop(folder, recipe, parts, display, before=time.monotonic() - began)
     checkpoint = newest_checkpoint(folder.checkpoints, display.say)
     if checkpoint is not None:
         loop.restore(checkpoint)
         remove_old(folder.checkpoints, loop.position.step)
-    display.say(f"going on after step {loop.position.step} of {recipe.train.steps}")
+    whole = f"{recipe.train.minutes:g} minutes" if recipe.train.steps is None else recipe.train.steps
+    display.say(f"going on after step {loop.position.step} of {whole}")
     return go(loop)
 
 
@@ -66,7 +75,7 @@ def make_parts(recipe: Recipe, prepared: PreparedData, device: torch.device) -> 
         trained=Trained(model, prepared.source, prepared.target, recipe, {}),
         objective=objective,
         optimiser=settings.optimiser(model.parameters()),
-        schedule=settings.schedule(settings.steps),
+        schedule=settings.schedule(settings.steps or ENDLESS),
         average=settings.average() if settings.average else None,
         batches=Batches(
             prepared.train.cache, settings.batch_tokens, settings.seed, noise=prepared.noise, longest=longest

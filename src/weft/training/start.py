@@ -1,0 +1,61 @@
+"""Where a new run begins: with a recipe, or with files for which one is chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from weft.config.document import Plain
+from weft.config.load import load_recipe
+from weft.core.errors import UserError
+from weft.training.folder import RunFolder
+from weft.training.loop import End
+from weft.training.progress import Display
+from weft.training.run import new_run
+
+YAML = (".yaml", ".yml")
+TABLES = (".tsv", ".jsonl")
+
+
+def start(
+    what: Sequence[str] | dict[str, Plain],
+    out: Path,
+    display: Display,
+    *,
+    settings: Sequence[str] = (),
+    minutes: float | None = None,
+    device: str = "auto",
+) -> End:
+    """Train on `what`: a recipe as plain data, the name of one, or the names of data files."""
+    if isinstance(what, dict):
+        return new_run(load_recipe(what, [*clock(minutes), *settings]), out, display, device)
+    if is_recipe(what):
+        return new_run(load_recipe(Path(what[0]), [*clock(minutes), *settings]), out, display, device)
+    from weft.choosing.choose import choose_recipe
+
+    RunFolder(out).check_free()  # before anything is read
+    chosen = choose_recipe(what, settings, minutes, device)
+    display.say(chosen.lines)
+    return new_run(chosen.recipe, out, display, device, chosen.yaml)
+
+
+def clock(minutes: float | None) -> list[str]:
+    """Settings for a run of so many minutes."""
+    return [] if minutes is None else ["train.steps=null", f"train.minutes={minutes}"]
+
+
+def is_recipe(names: Sequence[str]) -> bool:
+    """A recipe, or data files? What is neither is told here, where both are known."""
+    recipes = [name for name in names if name.endswith(YAML)]
+    if recipes and len(names) > 1:
+        others = ", ".join(name for name in names if name != recipes[0]) or recipes[0]
+        raise UserError(
+            f"{recipes[0]} is a recipe, and names its data itself: leave out {others}. "
+            "A setting would look like train.seed=2."
+        )
+    if not recipes and len(names) != 2 and not (len(names) == 1 and names[0].removesuffix(".gz").endswith(TABLES)):
+        raise UserError(
+            f"got {', '.join(names)}, but wanted data, which is two text files, one .tsv or one .jsonl (each may end "
+            "in .gz), or a recipe, which ends in .yaml. A setting would look like train.seed=2."
+        )
+    return bool(recipes)
