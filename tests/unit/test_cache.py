@@ -12,7 +12,7 @@ from weft.core.errors import UserError
 from weft.data import building
 from weft.data.cache import TokenCache, build_or_open, build_or_open_whole
 from weft.data.corpus import Corpus
-from weft.data.hashes import came_before, hash_lines
+from weft.data.hashes import hash_lines
 from weft.data.settings import Data
 from weft.text.learners import Byte, Whitespace
 from weft.text.tokenizer import Tokenizer
@@ -59,7 +59,7 @@ def test_filters_keep_the_right_pairs_and_count_the_others(corpus: Corpus, setti
     cache = build_or_open(corpus, TOKENIZER, TOKENIZER, settings)
     assert cache.indices.tolist() == [0, 6, 7]
     assert lines(cache) == [GOOD, ("5", "6 6 6 6 6 6 6 6 6 6"), ("4 5", "1 2 3")]
-    assert cache.lengths.tolist() == [[3, 2], [1, 10], [2, 3]]
+    assert cache.lengths(np.array([2, 0, 1])).tolist() == [[2, 3], [3, 2], [1, 10]]
     assert cache.tally.read == 8
     assert cache.tally.kept == len(cache) == 3
     assert cache.tally.dropped == {"empty": 2, "duplicate": 1, "too long": 1, "bad ratio": 1}
@@ -95,8 +95,24 @@ def test_many_chunks_are_as_one(corpus: Corpus, settings: Data, monkeypatch: pyt
     pieces = build_or_open(corpus, TOKENIZER, TOKENIZER, elsewhere, heard.append)
     assert heard == [3, 6, 8]
     assert lines(pieces) == lines(whole)
+    assert pieces.source_hashes.tolist() == whole.source_hashes.tolist()
     assert pieces.tally == whole.tally
     assert pieces.indices.tolist() == whole.indices.tolist()
+
+
+def test_a_chunk_of_which_nothing_is_kept(tmp_path: Path, settings: Data, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(building, "CHUNK", 2)
+    corpus = corpus_of(tmp_path / "a.tsv", [("", ""), ("", ""), ("1", "2"), ("", ""), ("", "")])
+    cache = build_or_open(corpus, TOKENIZER, TOKENIZER, settings)
+    assert (cache.indices.tolist(), lines(cache)) == ([2], [("1", "2")])
+    assert cache.source_hashes.tolist() == hash_lines(["1"]).tolist()
+
+
+def test_the_folder_holds_what_is_needed_and_no_more(corpus: Corpus, settings: Data) -> None:
+    build_or_open(corpus, TOKENIZER, TOKENIZER, settings)
+    (folder,) = Path(settings.cache).iterdir()
+    sides = [f"{side}.{what}" for side in ("source", "target") for what in ("ids", "offsets")]
+    assert sorted(path.name for path in folder.iterdir()) == sorted([*sides, "hashes", "indices", "tally.json"])
 
 
 def test_the_second_time_it_is_only_opened(corpus: Corpus, settings: Data) -> None:
@@ -184,7 +200,7 @@ def test_what_killed_builds_left_is_cleaned_when_old(corpus: Corpus, settings: D
     assert foreign.exists()
 
 
-@pytest.mark.parametrize("name", ["source.ids", "offsets.npy", "tally.json"])
+@pytest.mark.parametrize("name", ["source.ids", "target.offsets", "indices", "hashes", "tally.json"])
 def test_a_damaged_cache_is_refused(corpus: Corpus, settings: Data, name: str) -> None:
     build_or_open(corpus, TOKENIZER, TOKENIZER, settings)
     (folder,) = Path(settings.cache).iterdir()
@@ -208,8 +224,3 @@ def test_a_corpus_that_changes_meanwhile(
     monkeypatch.setattr(corpus, "pairs", lambda: iter(next(readings)))
     with pytest.raises(UserError, match="changed while it was read"):
         build_or_open(corpus, TOKENIZER, TOKENIZER, settings)
-
-
-def test_hashes_do_not_depend_on_the_process() -> None:
-    assert hash_lines(["a", ""]).tolist() == [0x2F42665B399EF840, 0xB4B2797457A0A6E4]
-    assert came_before(np.array([5, 3, 5, 5, 3, 1], np.uint64)).tolist() == [False, False, True, True, True, False]

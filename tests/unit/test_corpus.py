@@ -92,7 +92,16 @@ def test_not_utf_8_tells_line_and_byte(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("first", "second"), [(5, 3), (3, 5), (0, 2)])
 def test_unequal_line_counts_tell_both(tmp_path: Path, first: int, second: int) -> None:
     paths = write(tmp_path / "a", "x\n" * first), write(tmp_path / "b", "x\n" * second)
-    assert f"a has {first} lines and {tmp_path}/b has {second}:" in complaint(*paths)
+    told = complaint(*paths)
+    assert f"a has {first} lines and {tmp_path}/b has {second} lines" in told
+    longer = "a" if first > second else "b"
+    assert f"Line {min(first, second) + 1} of {tmp_path}/{longer} is the first without a partner: 'x'" in told
+    assert "empty" not in told
+
+
+def test_unequal_line_counts_tell_where_a_line_may_have_been_lost(tmp_path: Path) -> None:
+    paths = write(tmp_path / "a", "x\ny\n\nz\n"), write(tmp_path / "b", "x\n\ny\n")
+    assert "line 2 is empty on one side only: look there first" in complaint(*paths)
 
 
 @pytest.mark.parametrize("name", ["a.tsv", "a.jsonl", "a.tsv.gz"])
@@ -157,7 +166,7 @@ def test_fingerprint_follows_the_content(tmp_path: Path) -> None:
 
 def test_settings_put_the_folder_before_relative_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = Data(folder="/data", train=("a", "/else/b"))
-    assert settings.corpus(settings.train).paths == (Path("/data/a"), Path("/else/b"))
+    assert settings.splits()["train"].paths == (Path("/data/a"), Path("/else/b"))
     assert Data(cache=str(tmp_path)).cache_folder() == tmp_path
     monkeypatch.setenv("WEFT_CACHE", str(tmp_path / "there"))
     assert Data().cache_folder() == tmp_path / "there"

@@ -5,6 +5,7 @@ from functools import partial
 from pathlib import Path
 from random import Random
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,6 +15,7 @@ from tokenizers import Tokenizer as LibraryTokenizer
 from weft.core.errors import ConfigError, UserError
 from weft.core.marks import BEGIN, END, FIRST_PIECE, PAD
 from weft.text.learners import BPE, Byte, Character, Learner, Unigram, Whitespace, Word, WordPiece
+from weft.text.rereading import Rereadable
 from weft.text.settings import Text, draw_sample, learn_tokenizers, training_noise
 from weft.text.tokenizer import Tokenizer
 
@@ -272,6 +274,52 @@ def test_sample_is_seeded_bounded_and_even() -> None:
     assert len(drawn) == 5000
     late = sum(int(source.split()[-1]) >= 100 for source, _ in drawn)
     assert 2300 < late < 2700
+
+
+@pytest.mark.parametrize("joint", [True, False])
+def test_no_more_than_the_sample_is_learned(joint: bool) -> None:
+    text = Text(source=Whitespace, joint=joint, sample=20)
+    source, target = learn_tokenizers(text, PAIRS, seed=1)
+    numbers = [{piece for piece in side.pieces(range(side.size)) if piece.isdecimal()} for side in (source, target)]
+    assert len(numbers[0]) == 20
+    assert numbers[0] == numbers[1]  # both sides of a pair, or neither
+    assert numbers[0] == {pair[0].split()[-1] for pair in draw_sample(PAIRS, 20, seed=1)}
+
+
+def test_lines_that_can_be_read_only_once_are_learned_whole() -> None:
+    text = Text(source=partial(BPE, size=300))
+    assert learn_tokenizers(text, iter(PAIRS), 1)[0].describe() == learn_tokenizers(text, PAIRS, 1)[0].describe()
+    assert BPE(size=400).learn(iter(LINES)).describe() == BPE(size=400).learn(LINES).describe()
+
+
+def test_a_sample_is_not_kept_in_memory() -> None:
+    """While a tokenizer is learned no more than a few of the lines exist."""
+    alive, most = 0, 0
+
+    class Line(str):
+        def __new__(cls, text: str) -> "Line":
+            nonlocal alive, most
+            alive += 1
+            most = max(most, alive)
+            return super().__new__(cls, text)
+
+        def __del__(self) -> None:
+            nonlocal alive
+            alive -= 1
+
+    pairs = Rereadable(lambda: ((Line(f"a house {number}"), Line(f"b house {number}")) for number in range(5000)))
+    learn_tokenizers(Text(source=partial(BPE, size=300)), pairs, seed=1)
+    assert 0 < most < 2000
+
+
+def test_rows_in_one_array_are_the_same_rows() -> None:
+    tokenizer = BPE(size=400).learn(LINES)
+    rows = tokenizer.encode_rows(["", *LINES, "", "never seen: \u4e2d"])
+    expected = tokenizer.encode(["", *LINES, "", "never seen: \u4e2d"])
+    assert [part.tolist() for part in np.split(rows.ids, rows.lengths.cumsum()[:-1])] == expected
+    kept = np.arange(len(expected)) % 3 == 0
+    chosen = rows.select(kept)
+    assert [part.tolist() for part in np.split(chosen.ids, chosen.lengths.cumsum()[:-1])] == expected[::3]
 
 
 def test_noise_follows_each_side() -> None:

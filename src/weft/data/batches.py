@@ -17,7 +17,7 @@ from weft.core.randomness import seed_for
 from weft.data.cache import TokenCache
 from weft.text.dropout import Noise
 
-Numbers: TypeAlias = NDArray[np.int64]  # of pairs in the cache
+Numbers: TypeAlias = NDArray[np.unsignedinteger[Any]]  # of pairs in the cache
 Row: TypeAlias = NDArray[Any]  # ids without marks
 UNLIMITED = 2**31 - 1
 
@@ -71,7 +71,9 @@ class Batches:
     def _plan(self, epoch: int) -> Iterator[Numbers]:
         """The pairs of each batch."""
         draws = np.random.default_rng(seed_for(self._seed, "order of pairs", epoch))
-        order = draws.permutation(len(self._cache))
+        count = len(self._cache)
+        order = np.arange(count, dtype=np.min_scalar_type(count))  # 4 bytes a pair for most corpora
+        draws.shuffle(order)
         for pool in np.array_split(order, -(-len(order) // self._pool)):
             batches = self._cut(pool)
             for place in draws.permutation(len(batches)):
@@ -81,7 +83,7 @@ class Batches:
         """The pool sorted by the longer side, then by how much longer it is (less padding on both sides than to sort
         by one side first); equals stay in their random order. Cut wherever a further row would break the budget.
         """
-        lengths = self._cache.lengths[pool].clip(max=self._longest) + 1  # END
+        lengths = self._cache.lengths(pool).clip(max=self._longest) + 1  # END
         by_length = np.lexsort((lengths[:, 0] - lengths[:, 1], lengths.max(1)))
         cuts, first = [], 0
         for row, longest in enumerate(lengths[by_length].max(1).tolist()):

@@ -21,13 +21,15 @@ from numpy.typing import NDArray
 
 from weft.core.errors import UserError
 from weft.data.building import Builder, Progress, id_type
+from weft.data.columns import mapped
 from weft.data.corpus import Corpus
 from weft.data.filters import Filters
+from weft.data.hashes import Hashes
 from weft.data.settings import Data
 from weft.data.tally import Tally
 from weft.text.tokenizer import Tokenizer
 
-FORMAT = 1  # to be raised whenever other files, or the same with another meaning, are written
+FORMAT = 2  # to be raised whenever other files, or the same with another meaning, are written
 BUILDING = ".building"
 FORGOTTEN = 24 * 3600.0  # seconds without a write, after which a build is taken for dead
 
@@ -35,29 +37,46 @@ FORGOTTEN = 24 * 3600.0  # seconds without a write, after which a build is taken
 class TokenCache:
     """The kept pairs of a corpus as ids without marks.
 
-    indices: [N], the number of each kept pair in its file, from 0. lengths: [N,2], tokens of source and target.
-    source_hashes: [N], of the source lines. tally: what was read and dropped.
+    indices: [N], the number of each kept pair in its file, from 0. source_hashes: [N], of the source lines. tally: what
+    was read and dropped.
     """
 
     def __init__(self, folder: Path, source_tokenizer: Tokenizer, target_tokenizer: Tokenizer):
         try:
             self.tally = Tally.from_json(json.loads((folder / "tally.json").read_text(encoding="utf-8")))
-            self.indices: NDArray[np.int64] = _mapped(folder / "indices.npy")
-            self.source_hashes: NDArray[np.uint64] = _mapped(folder / "hashes.npy")
-            self._offsets: NDArray[np.int64] = _mapped(folder / "offsets.npy")
-            self._source = _mapped_ids(folder / "source.ids", id_type(source_tokenizer), int(self._offsets[-1, 0]))
-            self._target = _mapped_ids(folder / "target.ids", id_type(target_tokenizer), int(self._offsets[-1, 1]))
+            self.indices: NDArray[np.int64] = mapped(folder / "indices", np.int64, self.tally.kept)
+            self.source_hashes: Hashes = mapped(folder / "hashes", np.uint64, self.tally.kept)
+            self._source = _Side(folder, "source", id_type(source_tokenizer), self.tally.kept)
+            self._target = _Side(folder, "target", id_type(target_tokenizer), self.tally.kept)
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise UserError(f"{folder}: this cache is damaged ({error}); delete the folder and start again") from error
-        self.lengths = np.diff(self._offsets, axis=0).astype(np.int32)
 
     def __len__(self) -> int:
         return len(self.indices)
 
     def pair(self, number: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """The ids of both sides of the kept pair with this number."""
-        (source, target), (source_end, target_end) = self._offsets[number : number + 2]
-        return self._source[source:source_end], self._target[target:target_end]
+        return self._source.row(number), self._target.row(number)
+
+    def lengths(self, numbers: NDArray[Any]) -> NDArray[np.int64]:
+        """[n,2], tokens of source and target of the kept pairs with these numbers."""
+        return np.stack([self._source.lengths(numbers), self._target.lengths(numbers)], axis=1)
+
+
+class _Side:
+    """One side as `SideWriter` wrote it."""
+
+    def __init__(self, folder: Path, side: str, kind: np.dtype[Any], count: int):
+        self._offsets: NDArray[np.int64] = mapped(folder / f"{side}.offsets", np.int64, count + 1)
+        self._ids = mapped(folder / f"{side}.ids", kind, int(self._offsets[-1]))
+
+    def row(self, number: int) -> NDArray[Any]:
+        begin, end = self._offsets[number : number + 2].tolist()
+        return self._ids[begin:end]
+
+    def lengths(self, numbers: NDArray[Any]) -> NDArray[np.int64]:
+        lengths: NDArray[np.int64] = self._offsets[numbers + 1] - self._offsets[numbers]
+        return lengths
 
 
 def build_or_open(
@@ -145,14 +164,3 @@ def _writing_to(parent: Path) -> Iterator[None]:
 
 def _unheard(done: int) -> None:
     """Progress that nobody asked for."""
-
-
-def _mapped(path: Path) -> NDArray[Any]:
-    array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
-    return array
-
-
-def _mapped_ids(path: Path, kind: np.dtype[Any], count: int) -> NDArray[Any]:
-    if path.stat().st_size != count * kind.itemsize:
-        raise ValueError(f"{path.name} has {path.stat().st_size} bytes instead of {count * kind.itemsize}")
-    return np.memmap(path, kind, "r") if count else np.zeros(0, kind)  # an empty file cannot be mapped

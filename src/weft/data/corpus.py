@@ -1,43 +1,49 @@
 """Pairs of lines, read from files as they are needed."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
 from hashlib import blake2b
 from itertools import zip_longest
 from pathlib import Path
 
 from weft.core.errors import UserError
 from weft.data.lines import hash_file, read_lines, require_file
+from weft.data.part import Part
+from weft.text.rereading import Rereadable
 
 
 class Corpus:
     """Two text files of as many lines, or one .tsv (the first two columns) or .jsonl (the fields named); maybe .gz.
 
+    part: if given, only its pairs are read.
     A line break inside a JSON string becomes a space, since everywhere else an example is a line.
     """
 
-    def __init__(self, paths: Sequence[Path | str], fields: tuple[str, str] = ("source", "target")):
+    def __init__(
+        self,
+        paths: Sequence[Path | str],
+        fields: tuple[str, str] = ("source", "target"),
+        part: Part | None = None,
+    ):
         self.paths = tuple(Path(path) for path in paths)
         self.fields = fields
+        self.part = part
         self._kind = _kind(self.paths)
 
     def __str__(self) -> str:
-        return " + ".join(map(str, self.paths))
+        held_out = " (held out)" if self.part is not None and self.part.held_out else ""
+        return " + ".join(map(str, self.paths)) + held_out
 
-    def pairs(self) -> Iterator[tuple[str, str]]:
-        """Each source line with its target line."""
-        self._require_files()
-        readers = {"text": self._text_pairs, "tsv": self._tsv_pairs, "jsonl": self._jsonl_pairs}
-        number = 0
-        for number, pair in enumerate(readers[self._kind](), start=1):  # noqa: B007 (the last number is used)
-            yield pair
-        if number == 0:
-            raise UserError(f"{self}: empty, there is no pair in it")
+    def pairs(self) -> Iterable[tuple[str, str]]:
+        """Each source line with its target line, read from the files anew in each loop over them."""
+        return Rereadable(self._read)
 
     def fingerprint(self) -> str:
         """Equal for equal bytes read in the same way, wherever the files are."""
         self._require_files()
-        whole = blake2b(json.dumps([self._kind, self.fields]).encode(), digest_size=16)
+        how = [self._kind, self.fields, None if self.part is None else asdict(self.part)]
+        whole = blake2b(json.dumps(how).encode(), digest_size=16)
         for path in self.paths:
             whole.update(hash_file(path))
         return whole.hexdigest()
@@ -48,20 +54,39 @@ class Corpus:
             if not path.is_file():
                 raise UserError(f"{path}: is not a plain file; it is read more than once, so write it to one first")
 
+    def _read(self) -> Iterator[tuple[str, str]]:
+        self._require_files()
+        readers = {"text": self._text_pairs, "tsv": self._tsv_pairs, "jsonl": self._jsonl_pairs}
+        read = False
+        for pair in readers[self._kind]():
+            if self.part is None or self.part.has(pair[0]):
+                read = True
+                yield pair
+        if not read:
+            raise UserError(f"{self}: empty, there is no pair in it")
+
     def _text_pairs(self) -> Iterator[tuple[str, str]]:
-        source_lines, target_lines = (read_lines(path) for path in self.paths)
-        for number, (source, target) in enumerate(zip_longest(source_lines, target_lines)):
+        sides = [read_lines(path) for path in self.paths]
+        half_empty: int | None = None  # the first line of which only one side is there: often where a line got lost
+        for number, (source, target) in enumerate(zip_longest(*sides), start=1):
             if source is None or target is None:
-                first, second = number, number
-                if source is not None:
-                    first += 1 + sum(1 for _ in source_lines)
-                else:
-                    second += 1 + sum(1 for _ in target_lines)
-                raise UserError(
-                    f"{self.paths[0]} has {first:,} lines and {self.paths[1]} has {second:,}: "
-                    "line n of one must be the translation of line n of the other"
-                )
+                rest = [
+                    sum(1 for _ in side) + (line is not None)
+                    for side, line in zip(sides, (source, target), strict=True)
+                ]
+                raise UserError(self._unequal([number - 1 + more for more in rest], source or target or "", half_empty))
+            if half_empty is None and bool(source.strip()) != bool(target.strip()):
+                half_empty = number
             yield source, target
+
+    def _unequal(self, counts: Sequence[int], alone: str, half_empty: int | None) -> str:
+        told = " and ".join(f"{path} has {count:,} lines" for path, count in zip(self.paths, counts, strict=True))
+        longer = self.paths[counts.index(max(counts))]
+        hint = "" if half_empty is None else f"; line {half_empty:,} is empty on one side only: look there first"
+        return (
+            f"{told}, but line n of one must be the translation of line n of the other. "
+            f"Line {min(counts) + 1:,} of {longer} is the first without a partner: {shortened(alone)!r}{hint}"
+        )
 
     def _tsv_pairs(self) -> Iterator[tuple[str, str]]:
         (path,) = self.paths
@@ -77,6 +102,10 @@ class Corpus:
             row = _parse(line, f"{path}, line {number}")
             source, target = (_field(row, field, f"{path}, line {number}") for field in self.fields)
             yield source, target
+
+
+def shortened(line: str) -> str:
+    return line if len(line) <= 40 else line[:40] + "..."
 
 
 def _kind(paths: Sequence[Path]) -> str:

@@ -3,27 +3,47 @@
 Of n different lines, n²/2⁶⁵ pairs have one hash by chance: among five million, about one in a million times.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
 
-ODD = np.uint64(0x9E3779B97F4A7C15)  # times an odd number no two hashes become one
+BLOCK = 2**20  # hashes looked at in one go: what bounds the memory
+
+Hashes = NDArray[np.uint64]
 
 
-def hash_lines(lines: Iterable[str]) -> NDArray[np.uint64]:
+def hash_lines(lines: Iterable[str]) -> Hashes:
     """[n], the same in every process."""
     return np.frombuffer(b"".join(blake2b(line.encode(), digest_size=8).digest() for line in lines), np.uint64)
 
 
-def hash_pairs(sources: NDArray[np.uint64], targets: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """[n], from the hashes of both sides."""
-    return sources * ODD + targets
+def hash_pairs(pairs: Iterable[tuple[str, str]]) -> Hashes:
+    """[n], of both sides together; no line contains the line break that stands between them."""
+    return hash_lines(f"{source}\n{target}" for source, target in pairs)
 
 
-def came_before(hashes: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """[n], True where an equal hash stands further left."""
+def came_before(hashes: Hashes) -> NDArray[np.bool_]:
+    """[n], True where an equal hash stands further left. They are sorted in parts, equal hashes in the same part."""
     again = np.ones(len(hashes), np.bool_)
-    again[np.unique(hashes, return_index=True)[1]] = False
+    parts = -(-len(hashes) // BLOCK)
+    for part in range(parts):
+        places = np.concatenate([start + np.flatnonzero(block % parts == part) for start, block in _blocks(hashes)])
+        again[places[np.unique(hashes[places], return_index=True)[1]]] = False
     return again
+
+
+def count_known(hashes: Hashes, known: Hashes) -> int:
+    """How many of a few hashes are among many `known` ones: these are looked up in the few, which are sorted once."""
+    few, counts = np.unique(hashes, return_counts=True)
+    found = np.zeros(len(few), np.bool_)
+    for _, block in _blocks(known):
+        places = np.searchsorted(few, block).clip(max=len(few) - 1)
+        found[places[few[places] == block]] = True
+    return int(counts[found].sum())
+
+
+def _blocks(hashes: Hashes) -> Iterator[tuple[int, Hashes]]:
+    """The place where each block begins, and the block."""
+    return ((start, hashes[start : start + BLOCK]) for start in range(0, len(hashes), BLOCK))

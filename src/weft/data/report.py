@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
-
 from weft.data.cache import TokenCache
 from weft.data.filters import REASONS
+from weft.data.hashes import count_known
 from weft.data.tally import SideTally
 
 
@@ -48,11 +47,9 @@ class Report:
 
 def make_report(train: TokenCache, others: Mapping[str, TokenCache]) -> Report:
     """Report on the training data and on the other splits by name."""
+    overlap = {name: count_known(cache.source_hashes, train.source_hashes) for name, cache in others.items()}
     return Report(
-        (
-            _split("train", train, None),
-            *(_split(name, cache, _overlap(cache, train)) for name, cache in others.items()),
-        )
+        (_split("train", train, None), *(_split(name, cache, overlap[name]) for name, cache in others.items())),
     )
 
 
@@ -76,10 +73,6 @@ def render(report: Report) -> str:
         right = "".join(f"  {cell:>{width}}" for cell, width in zip(cells, widths, strict=True))
         lines.append(f"{label:<24}{right}")
     return "\n".join(lines)
-
-
-def _overlap(cache: TokenCache, train: TokenCache) -> int:
-    return int(np.isin(cache.source_hashes, train.source_hashes).sum())
 
 
 def _split(name: str, cache: TokenCache, in_train: int | None) -> SplitReport:

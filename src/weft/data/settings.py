@@ -4,8 +4,9 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from weft.core.types import Count, Positive
+from weft.core.types import Count, Positive, Rate
 from weft.data.corpus import Corpus
+from weft.data.part import Part
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,6 +21,8 @@ class Data:
     `max_length` tokens, or if the longer side has more than `max_ratio` times the tokens of the shorter one; the ratio
     is not asked where the longer side has ten tokens or fewer, since "Ja." for "Yes, I do indeed." is no error. In
     validation and test nothing is left out.
+
+    hold_out: the share (0 to 1) of the training pairs that are kept for validation where `valid` names no files.
     """
 
     folder: str = ""
@@ -30,12 +33,21 @@ class Data:
     max_length: Count = 256
     max_ratio: Positive = 9.0
     drop_duplicates: bool = True
+    hold_out: Rate = 0.0
     cache: str = ""
 
-    def corpus(self, paths: tuple[str, ...]) -> Corpus:
-        """The corpus of one split: `data.corpus(data.train)`."""
+    def splits(self) -> dict[str, Corpus]:
+        """The corpora that are named, by train, valid and test."""
+        named = {"train": self.train, "valid": self.valid, "test": self.test}
+        corpora = {name: self._corpus(paths, None) for name, paths in named.items() if paths}
+        if self.hold_out and not self.valid:
+            corpora["train"] = self._corpus(self.train, Part(self.hold_out, held_out=False))
+            corpora["valid"] = self._corpus(self.train, Part(self.hold_out, held_out=True))
+        return corpora
+
+    def _corpus(self, paths: tuple[str, ...], part: Part | None) -> Corpus:
         folder = Path(self.folder).expanduser()
-        return Corpus([folder / Path(path).expanduser() for path in paths], self.fields)
+        return Corpus([folder / Path(path).expanduser() for path in paths], self.fields, part)
 
     def cache_folder(self) -> Path:
         return Path(self.cache or os.environ.get("WEFT_CACHE") or "~/.cache/weft").expanduser()

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from tokenizers.normalizers import Normalizer
 
 from weft.core.errors import UserError
+from weft.text.rereading import readable_again
 
 
 def count_letters(lines: Iterable[str]) -> Counter[str]:
@@ -25,14 +26,15 @@ def frequent_letters(counts: Counter[str], min_count: int) -> list[str]:
 
 
 def learnable(lines: Iterable[str], normalizer: Normalizer, room: int, min_count: int) -> Iterator[str]:
-    """The normalised lines without rare letters, and without those for which there is no room.
+    """The normalised lines without rare letters, and without those for which there is no room; they are read twice.
 
     What is taken out here is later spelled in bytes (or unknown), so that these pieces too are seen in training.
     """
-    normalised = [normalizer.normalize_str(line) for line in lines]
-    counts = count_letters(normalised)
+    again = readable_again(lines)
+    counts = count_letters(map(normalizer.normalize_str, again))
     others = set(counts).difference(frequent_letters(counts, min_count)[:room])
+    normalised = map(normalizer.normalize_str, again)
     if not others:
-        return iter(normalised)
+        return normalised
     rare = re.compile("[" + "".join(map(re.escape, sorted(others))) + "]")
     return (rare.sub("", line) for line in normalised)

@@ -2,26 +2,32 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import chain
 from random import Random
+from typing import TypeVar
 
 from weft.core.errors import ConfigError, Problem
 from weft.core.randomness import seed_for
 from weft.core.types import Count, Make
 from weft.text.dropout import BpeDropout, Noise
 from weft.text.learners import BPE, Learner
+from weft.text.rereading import Rereadable, readable_again
 from weft.text.tokenizer import Tokenizer
+
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Text:
     """source, target: the kind of tokenizer of each side (target: as the source unless given). joint: one tokenizer,
-    learned over both sides, serves both. sample: pairs at most from which tokenizers are learned, drawn at random.
+    learned over both sides, serves both. sample: pairs at most from which tokenizers are learned, drawn at random. The
+    library that learns needs up to a kilobyte of memory for each different word in them.
     """
 
     source: Make[Learner] = BPE
     target: Make[Learner] | None = None
     joint: bool = True
-    sample: Count = 1_000_000
+    sample: Count = 200_000
 
 
 def learners(text: Text) -> tuple[Learner, Learner]:
@@ -37,11 +43,13 @@ def learners(text: Text) -> tuple[Learner, Learner]:
 def learn_tokenizers(text: Text, pairs: Iterable[tuple[str, str]], seed: int) -> tuple[Tokenizer, Tokenizer]:
     """The tokenizer of each side, learned from a sample of the pairs; twice the same object if `joint`."""
     source, target = learners(text)
-    sample = draw_sample(pairs, text.sample, seed)
+    sample = _sample(readable_again(pairs), text.sample, seed)
     if text.joint:
-        tokenizer = source.learn(line for pair in sample for line in pair)
+        tokenizer = source.learn(Rereadable(lambda: chain.from_iterable(sample)))
         return tokenizer, tokenizer
-    return source.learn(line for line, _ in sample), target.learn(line for _, line in sample)
+    sources = Rereadable(lambda: (line for line, _ in sample))
+    targets = Rereadable(lambda: (line for _, line in sample))
+    return source.learn(sources), target.learn(targets)
 
 
 def training_noise(text: Text, tokenizers: tuple[Tokenizer, Tokenizer]) -> tuple[Noise | None, Noise | None]:
@@ -53,13 +61,19 @@ def training_noise(text: Text, tokenizers: tuple[Tokenizer, Tokenizer]) -> tuple
     return source, target
 
 
-def draw_sample(pairs: Iterable[tuple[str, str]], size: int, seed: int) -> list[tuple[str, str]]:
-    """At most `size` pairs, each equally likely (reservoir sampling, algorithm R of Vitter 1985)."""
+def draw_sample(items: Iterable[Item], size: int, seed: int) -> list[Item]:
+    """At most `size` items, each equally likely (reservoir sampling, algorithm R of Vitter 1985)."""
     draws = Random(seed_for(seed, "sample of text"))  # noqa: S311 (not for secrets)
-    sample: list[tuple[str, str]] = []
-    for number, pair in enumerate(pairs):
+    sample: list[Item] = []
+    for number, item in enumerate(items):
         if number < size:
-            sample.append(pair)
+            sample.append(item)
         elif (place := int(draws.random() * (number + 1))) < size:
-            sample[place] = pair
+            sample[place] = item
     return sample
+
+
+def _sample(pairs: Iterable[tuple[str, str]], size: int, seed: int) -> Iterable[tuple[str, str]]:
+    """At most `size` pairs, in their order. Only their numbers are kept: the pairs are read anew each time."""
+    chosen = frozenset(draw_sample((number for number, _ in enumerate(pairs)), size, seed))
+    return Rereadable(lambda: (pair for number, pair in enumerate(pairs) if number in chosen))

@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from hashlib import blake2b
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import tokenizers
 
 from weft.core.errors import UserError
 from weft.core.marks import FIRST_PIECE, NAMES
 from weft.text.pieces import BYTE_PIECES, SHOWN_SPACE
+from weft.text.rows import Rows
 
 
 class Tokenizer:
@@ -35,8 +38,13 @@ class Tokenizer:
 
     def encode(self, lines: Iterable[str]) -> list[list[int]]:
         """A row of ids for each line, without marks."""
-        encodings = self._library.encode_batch_fast([_encodable(line) for line in lines], add_special_tokens=False)
-        return [[piece + FIRST_PIECE for piece in encoding.ids] for encoding in encodings]
+        return [[piece + FIRST_PIECE for piece in encoding.ids] for encoding in self._encodings(lines)]
+
+    def encode_rows(self, lines: Iterable[str]) -> Rows:
+        """The same in one array: for many lines this is faster."""
+        pieces = [encoding.ids for encoding in self._encodings(lines)]
+        lengths = np.fromiter(map(len, pieces), np.int64, len(pieces))
+        return Rows(np.fromiter(chain.from_iterable(pieces), np.uint32, lengths.sum()) + FIRST_PIECE, lengths)
 
     def decode(self, rows: Iterable[Sequence[int]]) -> list[str]:
         """A line for each row of ids; marks are left out."""
@@ -76,6 +84,9 @@ class Tokenizer:
         if library.get_added_tokens_decoder():
             raise UserError(f"{path}: this tokenizer has special tokens, so text could turn into marks; learn one here")
         return cls(library)
+
+    def _encodings(self, lines: Iterable[str]) -> list[tokenizers.Encoding]:
+        return self._library.encode_batch_fast([_encodable(line) for line in lines], add_special_tokens=False)
 
     def _piece(self, token: int) -> str:
         if token < FIRST_PIECE:

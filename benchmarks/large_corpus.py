@@ -1,0 +1,148 @@
+"""Memory of `weft train` on a large corpus and on a small one, and the time to the first step.
+
+    python benchmarks/large_corpus.py --data FOLDER                        # train.en and train.de in FOLDER
+    python benchmarks/large_corpus.py --data FOLDER --large 500000 --json figures.json
+
+Both corpora are the lines of FOLDER again and again, each with a number of its own, so that no pair is a duplicate.
+Everything else is equal. Each is trained twice for a few steps: the first run writes the token cache, the second finds
+it. Memory is the peak of RssAnon (/proc/PID/status, so Linux only): what the process holds beside files mapped into it.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from itertools import cycle, islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any, NamedTuple
+
+import typer
+
+from weft.core.errors import UserError
+from weft.data.lines import read_lines
+from weft.store.files import write_atomically
+
+RECIPE = Path(__file__).parents[1] / "configs" / "multi30k-en-de.yaml"
+VALIDATION = 100  # pairs, looked for in the training data as every validation set is
+PAUSE = 0.02  # seconds between two looks at the memory
+
+
+class Run(NamedTuple):
+    """What one training run took."""
+
+    peak_mib: float
+    first_step_seconds: float
+
+
+# --- Data ----------------------------------------------------------------------------------------------------------
+
+
+def write_corpus(data: Path, folder: Path, pairs: int) -> list[str]:
+    """Write so many pairs, and a few for validation; returns the settings to use them."""
+    for side in ("en", "de"):
+        lines = list(read_lines(data / f"train.{side}"))
+        write_lines(folder / f"train.{side}", lines, pairs)
+        write_lines(folder / f"val.{side}", lines, VALIDATION)
+    return [
+        f"data.folder={folder}",
+        f"data.cache={folder / 'cache'}",
+        "data.train=[train.en, train.de]",
+        "data.valid=[val.en, val.de]",
+        "data.test=[]",
+    ]
+
+
+def write_lines(path: Path, lines: Sequence[str], count: int) -> None:
+    """The lines again and again, each with its number."""
+    with path.open("w", encoding="utf-8") as file:
+        file.writelines(f"{line} {number}\n" for number, line in enumerate(islice(cycle(lines), count)))
+
+
+# --- Measurement ---------------------------------------------------------------------------------------------------
+
+
+def measure(data: Path, recipe: Path, pairs: int, steps: int) -> dict[str, Run]:
+    """Train without and with the token cache."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        settings = [*write_corpus(data, folder, pairs), f"train.steps={steps}"]
+        return {cache: train(recipe, settings, folder / cache) for cache in ("without cache", "with cache")}
+
+
+def train(recipe: Path, settings: Sequence[str], out: Path) -> Run:
+    """Run the command and look at it until it ends."""
+    told = out.with_suffix(".txt")
+    started = time.monotonic()
+    peak, first_step = 0.0, None
+    with told.open("wb") as stream:
+        command = [sys.executable, "-m", "weft", "train", str(recipe), *settings, "--out", str(out), "--device", "cpu"]
+        process = subprocess.Popen(command, stdout=stream, stderr=stream)
+        try:
+            while process.poll() is None:
+                peak = max(peak, anonymous_memory(process.pid))
+                if first_step is None and (out / "log.jsonl").exists():
+                    first_step = time.monotonic() - started
+                time.sleep(PAUSE)
+        finally:
+            process.kill()  # of no effect on one that has ended
+    if process.returncode != 0 or first_step is None:
+        raise UserError(f"weft train ended with code {process.returncode}:\n{told.read_text('utf-8')}")
+    return Run(peak, first_step)
+
+
+def anonymous_memory(process: int) -> float:
+    """MiB; 0 for a process that has just ended."""
+    lines = Path(f"/proc/{process}/status").read_text("utf-8").split("\n")
+    return sum(int(line.split()[1]) / 1024 for line in lines if line.startswith("RssAnon:"))
+
+
+# --- Report --------------------------------------------------------------------------------------------------------
+
+
+def render(runs: Mapping[int, Mapping[str, Run]]) -> str:
+    """The figures as a plain table."""
+    small, large = runs.values()
+    rows = [
+        f"{pairs:>12,}  {cache:<16}{run.peak_mib:>10,.0f}{run.first_step_seconds:>20,.1f}"
+        for pairs, both in runs.items()
+        for cache, run in both.items()
+    ]
+    more = highest(large) - highest(small)
+    header = f"{'pairs':>12}  {'':<16}{'peak MiB':>10}{'s to first step':>20}"
+    return "\n".join([header, *rows, "", f"the large corpus takes {more:,.0f} MiB more than the small one"])
+
+
+def highest(runs: Mapping[str, Run]) -> float:
+    return max(run.peak_mib for run in runs.values())
+
+
+def as_json(runs: Mapping[int, Mapping[str, Run]]) -> dict[str, Any]:
+    return {str(pairs): {cache: run._asdict() for cache, run in both.items()} for pairs, both in runs.items()}
+
+
+def main(
+    data: Annotated[Path, typer.Option(help="Folder with train.en and train.de.")],
+    recipe: Annotated[Path, typer.Option(help="What is trained.")] = RECIPE,
+    small: Annotated[int, typer.Option(min=VALIDATION, help="Pairs of the small corpus.")] = 50_000,
+    large: Annotated[int, typer.Option(min=VALIDATION, help="Pairs of the large corpus.")] = 5_000_000,
+    steps: Annotated[int, typer.Option(min=1, help="Updates of each run.")] = 20,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write the figures here as well.")] = None,
+) -> None:
+    """Measure how memory and the time to the first step grow with the number of pairs."""
+    if small >= large:
+        raise UserError(f"--small {small} is not below --large {large}; give it fewer pairs")
+    runs = {pairs: measure(data, recipe, pairs, steps) for pairs in (small, large)}
+    print(render(runs))
+    if json_file is not None:
+        write_atomically(json_file, (json.dumps(as_json(runs), indent=2) + "\n").encode())
+
+
+if __name__ == "__main__":
+    try:
+        typer.run(main)
+    except UserError as error:
+        sys.exit(f"large_corpus: {error}")

@@ -1,0 +1,126 @@
+"""A recipe for data that has none: it always fits, and follows from what the data is like."""
+
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from weft.choosing.choose import choose_recipe
+from weft.choosing.look import Facts, Side, look
+from weft.choosing.recipe import as_document, as_lines, as_yaml
+from weft.choosing.rules import SIZES, Situation, choose, pick_size
+from weft.config.document import parse
+from weft.config.load import load_recipe
+from weft.core.errors import UserError
+from weft.training.checks import check
+
+WORDS = [f"w{number}ord" for number in range(900)]
+PHONES = [f"{first}{second}" for first in "ABCDEF" for second in "XYZ"]
+LATIN, CYRILLIC = frozenset("abcdefghij"), frozenset("абвгдежзий")
+
+SENTENCES = Side(words=9.0, letters=50.0, kinds=900, uses=10.0, spaceless=0.0, alphabet=LATIN)
+SYMBOLS = Side(words=6.0, letters=15.0, kinds=40, uses=500.0, spaceless=0.0, alphabet=LATIN)
+SINGLE = Side(words=1.0, letters=8.0, kinds=900, uses=1.0, spaceless=0.0, alphabet=LATIN)
+
+
+def lines(pieces: list[str], most: int, count: int = 400, between: str = " ") -> list[str]:
+    draws = Random(1)
+    return [between.join(draws.choices(pieces, k=draws.randint(1, most))) for _ in range(count)]
+
+
+def looked(source: list[str], target: list[str]) -> Facts:
+    return look(zip(source, target, strict=True), seed=1)
+
+
+def situation(facts: Facts, minutes: float = 10, rate: float = 1e11, *, has_validation: bool = False) -> Situation:
+    return Situation(facts, minutes, rate, ("a.tsv",), has_validation)
+
+
+def test_sentences_words_and_symbols_are_told_apart() -> None:
+    facts = looked(lines(WORDS, 20), lines(PHONES, 9))
+    assert (facts.source.kind, facts.target.kind) == ("sentences", "symbols")
+    assert looked(lines(WORDS, 1), lines(WORDS, 1)).source.kind == "words"
+    assert facts.pairs == 400
+
+
+def test_a_script_without_spaces_is_told_by_its_letters() -> None:
+    characters = [chr(0x4E00 + number) for number in range(500)]
+    facts = looked(lines(characters, 40, between=""), lines(characters, 3, between=""))
+    assert (facts.source.kind, facts.target.kind) == ("sentences", "words")
+
+
+def test_letters_in_common_make_one_vocabulary() -> None:
+    other = Side(9.0, 50.0, 900, 10.0, 0.0, CYRILLIC)
+    for target, joint, tie in ((SENTENCES, True, "all"), (other, False, "output"), (SYMBOLS, False, "output")):
+        recipe = load_recipe(as_document(choose(situation(Facts(30_000, SENTENCES, target)))))
+        assert (recipe.text.joint, recipe.model.tie) == (joint, tie)
+
+
+def test_words_get_letters_and_their_own_metrics() -> None:
+    document = as_document(choose(situation(Facts(30_000, SINGLE, SYMBOLS))))
+    recipe = load_recipe(document)
+    assert recipe.train.validation.metrics == ("exact", "wer")
+    assert [document["text"][side] for side in ("source", "target")] == [{"type": "character"}, {"type": "whitespace"}]  # type: ignore[index,call-overload]
+
+
+def test_a_larger_model_needs_more_data_and_more_time() -> None:
+    assert pick_size(situation(Facts(30_000, SENTENCES, SENTENCES), 10_000))[0] == SIZES[0]
+    assert pick_size(situation(Facts(5_000_000, SENTENCES, SENTENCES), 10))[0] == SIZES[0]
+    assert pick_size(situation(Facts(5_000_000, SENTENCES, SENTENCES), 100_000))[0] == SIZES[-1]
+
+
+def test_pairs_are_held_out_only_where_none_are_given() -> None:
+    facts = Facts(30_000, SENTENCES, SENTENCES)
+    assert load_recipe(as_document(choose(situation(facts)))).data.hold_out == pytest.approx(1000 / 30_000, rel=0.1)
+    assert load_recipe(as_document(choose(situation(facts, has_validation=True)))).data.hold_out == 0.0
+
+
+sides = st.sampled_from([SENTENCES, SYMBOLS, SINGLE])
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    pairs=st.integers(1, 10**8),
+    source=sides,
+    target=sides,
+    minutes=st.floats(0.01, 10_000),
+    rate=st.floats(1e8, 1e15),
+    has_validation=st.booleans(),
+)
+def test_every_choice_is_a_recipe_that_can_be_trained_and_written(
+    pairs: int, source: Side, target: Side, minutes: float, rate: float, has_validation: bool
+) -> None:
+    choices = choose(situation(Facts(pairs, source, target), minutes, rate, has_validation=has_validation))
+    document = as_document(choices)
+    check(load_recipe(document))
+    assert parse(as_yaml(document, choices, "a title"), "the text") == document
+    assert max(map(len, as_lines(choices).split("\n"))) <= 100
+
+
+def write(folder: Path) -> list[str]:
+    for name, pieces in (("a.en", WORDS), ("a.de", WORDS)):
+        (folder / name).write_text("\n".join(lines(pieces, 9)) + "\n", "utf-8")
+    return [str(folder / "a.en"), str(folder / "a.de")]
+
+
+def test_what_a_person_sets_is_as_they_set_it(tmp_path: Path) -> None:
+    given_settings = ["model.encoder.layers=7", "train.batch_tokens=99", "train.seed=3"]
+    chosen = choose_recipe(write(tmp_path), given_settings, 2.5, "cpu")
+    written = parse(chosen.yaml, "the text")
+    assert written["model"]["encoder"]["layers"] == 7  # type: ignore[index,call-overload]
+    assert written["train"]["batch_tokens"] == 99  # type: ignore[index,call-overload]
+    assert chosen.recipe.train.seed == 3
+    assert chosen.recipe.train.minutes == 2.5
+    assert "tokens a batch" not in chosen.lines
+
+
+def test_steps_take_the_place_of_the_clock(tmp_path: Path) -> None:
+    chosen = choose_recipe(write(tmp_path), ["train.steps=5"], None, "cpu").recipe
+    assert (chosen.train.steps, chosen.train.minutes) == (5, None)
+
+
+def test_a_wrong_file_is_told(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="there is no such file"):
+        choose_recipe([str(tmp_path / "none.tsv")], [], 1, "cpu")

@@ -1,0 +1,61 @@
+"""What is evaluated: sources and references, from a .tsv or from files of lines."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from weft.core.errors import UserError
+from weft.engine.evaluation import evaluate_file, read_examples, read_references
+from weft.metric.lines import Options
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_bytes(text.encode())
+    return path
+
+
+def test_a_table_has_as_many_references_as_a_line_has(tmp_path: Path) -> None:
+    table = write(tmp_path / "test.tsv", "go\tve\tvete\nrun\tcorre\n\tnada\n")
+    assert read_examples([table]) == (["go", "run", ""], [("ve", "vete"), ("corre",), ("nada",)])
+
+
+def test_a_table_may_be_packed(tmp_path: Path) -> None:
+    packed = tmp_path / "test.tsv.gz"
+    packed.write_bytes(gzip.compress(b"go\tve\n"))
+    assert read_examples([packed]) == (["go"], [("ve",)])
+
+
+def test_the_empty_columns_of_a_spreadsheet_are_no_references(tmp_path: Path) -> None:
+    table = write(tmp_path / "test.tsv", "go\tve\t\t\nrun\t\tcorre\nhm\t\t\n")
+    assert read_examples([table]).references == [("ve",), ("corre",), ("",)]
+
+
+def test_files_side_by_side_are_read_as_before(tmp_path: Path) -> None:
+    files = [
+        write(tmp_path / name, text) for name, text in (("a", "go\nrun\n"), ("b", "ve\ncorre\n"), ("c", "vete\n\n"))
+    ]
+    assert read_examples(files) == (["go", "run"], [("ve", "vete"), ("corre", "")])
+
+
+def test_the_references_of_a_table_serve_a_file_of_translations_too(tmp_path: Path) -> None:
+    outputs = write(tmp_path / "outputs", "vete\nanda\n")
+    table = write(tmp_path / "test.tsv", "go\tve\tvete\nrun\tcorre\n")
+    (score,) = evaluate_file(outputs, [table], ["exact"], Options())
+    assert score.value == 50.0
+    assert read_references([table, outputs], 2, outputs) == [("ve", "vete", "vete"), ("corre", "anda")]
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({"test.tsv": "go\tve\nrun\n"}, "test.tsv, line 2: wanted source and references with tabs between, got no tab"),
+        ({"test.tsv": ""}, "test.tsv: is empty, so there are no lines to evaluate"),
+        ({"test.tsv": "go\tve\n", "more": "vete\n"}, "test.tsv holds its own references, in its columns: leave out "),
+        ({"test.en": "go\n"}, "test.en is a source without references. Add files of references, or give one .tsv"),
+    ],
+)
+def test_what_cannot_be_evaluated_is_told(files: dict[str, str], message: str, tmp_path: Path) -> None:
+    with pytest.raises(UserError) as caught:
+        read_examples([write(tmp_path / name, text) for name, text in files.items()])
+    assert str(caught.value).startswith(f"{tmp_path}/{message}")

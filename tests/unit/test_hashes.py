@@ -1,0 +1,37 @@
+"""Hashes of lines: what came before and what is known, found in blocks as it would be found at once."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from weft.data import hashes
+from weft.data.hashes import came_before, count_known, hash_lines, hash_pairs
+
+FEW = st.lists(st.integers(0, 30), max_size=60)
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hashes, "BLOCK", 7)
+
+
+def test_hashes_do_not_depend_on_the_process() -> None:
+    assert hash_lines(["a", ""]).tolist() == [0x2F42665B399EF840, 0xB4B2797457A0A6E4]
+
+
+def test_pairs_are_cut_in_one_place_only() -> None:
+    assert len(set(hash_pairs([("a b", "c"), ("a", "b c"), ("a b", "c "), ("c", "a b")]).tolist())) == 4
+    assert hash_pairs([("a", "b")]).tolist() == hash_pairs([("a", "b")]).tolist()
+
+
+@given(FEW)
+def test_what_came_before(numbers: list[int]) -> None:
+    expected = [number in numbers[:place] for place, number in enumerate(numbers)]
+    assert came_before(np.array(numbers, np.uint64)).tolist() == expected
+
+
+@given(FEW.filter(bool), FEW)
+def test_what_is_known(numbers: list[int], known: list[int]) -> None:
+    expected = sum(number in known for number in numbers)
+    assert count_known(np.array(numbers, np.uint64), np.array(known, np.uint64)) == expected
