@@ -12,7 +12,7 @@ install: .venv/installed
 	touch $@
 
 demo: install
-	$(BIN)/python scripts/demo.py
+	$(BIN)/weft demo
 
 test: install
 	$(BIN)/ruff check .

@@ -1,6 +1,6 @@
 """Weft: sequence-to-sequence models that you can train on a laptop, look inside and serve.
 
-weft.train("recipe.yaml", out="runs/x")
+weft.train(["train.en", "train.de"], out="runs/x", minutes=30)
 weft.load("runs/x").translate(["A man sleeps."])[0].text
 """
 
@@ -18,19 +18,27 @@ __all__ = ["load", "train"]
 
 
 def train(
-    recipe: str | Path | dict[str, Plain], *, out: str | Path, overrides: Sequence[str] = (), device: str = "auto"
+    what: str | Path | Sequence[str | Path] | dict[str, Plain],
+    *,
+    out: str | Path,
+    minutes: float | None = None,
+    overrides: Sequence[str] = (),
+    device: str = "auto",
 ) -> Path:
-    """Train a model as a recipe (a YAML file, or the same as plain data) says; returns the run folder.
+    """Train a model, and return the run folder.
+
+    what: a recipe (a YAML file, or the same as plain data), or data files for which one is chosen: two text files, one
+    .tsv or one .jsonl. overrides: settings to change, as "model.encoder.layers=6".
 
     Ctrl-C saves everything, then raises KeyboardInterrupt.
     """
-    from weft.config.load import load_recipe
     from weft.training.progress import display
-    from weft.training.run import start
+    from weft.training.start import start
 
-    loaded = load_recipe(Path(recipe) if isinstance(recipe, str) else recipe, overrides)
+    names = [what] if isinstance(what, str | Path) else what
+    given = names if isinstance(names, dict) else [str(name) for name in names]
     with display() as shown:
-        end = start(loaded, Path(out), shown, device)
+        end = start(given, Path(out), shown, settings=overrides, minutes=minutes, device=device)
     if end == "interrupted":
         raise KeyboardInterrupt
     return Path(out)

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,8 @@ from weft.config.reader import describe
 from weft.config.registry import REGISTRY
 from weft.store.manifest import check_manifest
 
-HEAVY = {"torch", "numpy", "sacrebleu", "tokenizers", "safetensors", "rapidfuzz", "yaml", "weft.training.run"}
+LIBRARIES = {"torch", "numpy", "sacrebleu", "tokenizers", "safetensors", "rapidfuzz", "yaml", "matplotlib"}
+HEAVY = LIBRARIES | {"weft.training.run"}
 
 
 def records(run: Path) -> list[dict[str, Any]]:
@@ -133,6 +135,31 @@ def test_evaluating_with_several_references(runs: dict[str, Path], corpus: Path,
     table = weft("evaluate", output, corpus / "test.tgt", output, "--metric", "bleu").lines
     assert len(table) == 1
     assert table[0].startswith("bleu  100.00  higher is better  nrefs:2|")
+
+
+def test_evaluating_on_a_table(runs: dict[str, Path], corpus: Path, tmp_path: Path) -> None:
+    sources, targets = lines_of(corpus / "test.src"), lines_of(corpus / "test.tgt")
+    outputs = weft("translate", runs["bahdanau"], corpus / "test.src").lines
+    table, output = tmp_path / "test.tsv", tmp_path / "out.tgt"
+    write_rows(table, zip(sources, targets, strict=True))
+    found = scores_of(runs["bahdanau"], table, "--output", output)
+    assert found == scores_of(runs["bahdanau"], corpus / "test.src", corpus / "test.tgt")
+    assert found == scores_of(output, table)
+    assert found["exact"] < 100
+    write_rows(table, [(sources[0], targets[0]), *zip(sources[1:], targets[1:], outputs[1:], strict=True)])
+    right = 100.0 if outputs[0] == targets[0] else 95.0
+    assert scores_of(runs["bahdanau"], table, "--metric", "exact") == {"exact": right}
+
+
+def write_rows(path: Path, rows: Iterable[Sequence[str]]) -> None:
+    path.write_text("".join("\t".join(row) + "\n" for row in rows), "utf-8", newline="\n")
+
+
+def test_the_corpora_are_listed() -> None:
+    result = weft("corpus", "list")
+    assert (result.code, result.err) == (0, "")
+    assert [line.split()[0] for line in result.lines[1:4]] == ["tatoeba-en-es", "cmudict", "codespell"]
+    assert result.lines[-1] == "Fetch one: weft corpus get NAME"
 
 
 def test_show_tells_what_a_model_is(run: Path) -> None:

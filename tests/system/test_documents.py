@@ -5,16 +5,19 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
 import pytest
+import typer
 
 from system.toys import sentence
 from weft.cli import app
 
 ROOT = Path(__file__).parents[2]
 FEW_STEPS = "train.steps=2 train.batch_tokens=300 train.validation.every=1 train.validation.lines=2"
+CLOCK = re.compile(r"--minutes \d+|minutes=\d+, ")
 DOCUMENTS = ["README.md", "docs/tutorial.md"]
 
 
@@ -25,7 +28,7 @@ def blocks(document: str, language: str) -> list[str]:
 def shortened(line: str) -> str:
     """The same command, but training takes two steps."""
     new_run = line.startswith("weft train") and "--resume" not in line
-    return f"{line} {FEW_STEPS}" if new_run else line
+    return f"{CLOCK.sub('', line)} {FEW_STEPS}" if new_run else line
 
 
 @pytest.fixture
@@ -51,7 +54,7 @@ def test_the_commands_run(document: str, folder: Path) -> None:
     for program in blocks(document, "python"):
         few = ", ".join(f'"{setting}"' for setting in FEW_STEPS.split())
         shutil.rmtree(folder / "runs" / "first") if "weft.train" in program else None
-        run([sys.executable, "-c", program.replace("overrides=[", f"overrides=[{few}, ")], folder)
+        run([sys.executable, "-c", CLOCK.sub("", program).replace("overrides=[", f"overrides=[{few}, ")], folder)
 
 
 def run(command: list[str], folder: Path) -> None:
@@ -62,13 +65,23 @@ def run(command: list[str], folder: Path) -> None:
 
 def test_every_command_and_option_is_in_the_reference() -> None:
     reference = (ROOT / "docs" / "commands.md").read_text("utf-8")
-    for command in app.registered_commands:
-        assert command.callback is not None
-        name = command.callback.__name__
-        assert f"## weft {name} " in reference
-        shown = subprocess.run([sys.executable, "-m", "weft", name, "--help"], capture_output=True, text=True).stdout
+    for words in commands_of(app):
+        name = " ".join(words)
+        assert re.search(rf"^## weft {name}\b", reference, re.MULTILINE), f"weft {name}"
+        shown = subprocess.run([sys.executable, "-m", "weft", *words, "--help"], capture_output=True, text=True).stdout
+        assert f"weft {name} [OPTIONS]" in shown
         for option in set(re.findall(r"--[a-z-]+", shown)) - {"--help"}:
             assert f"`{option}" in reference, f"weft {name} {option}"
+
+
+def commands_of(group: typer.Typer) -> Iterator[tuple[str, ...]]:
+    """The words of each command, as ("train",) or ("corpus", "get")."""
+    for command in group.registered_commands:
+        assert command.callback is not None
+        yield (command.name or command.callback.__name__,)
+    for inner in group.registered_groups:
+        assert inner.typer_instance is not None
+        yield from ((str(inner.typer_instance.info.name), *words) for words in commands_of(inner.typer_instance))
 
 
 def test_links_lead_somewhere() -> None:

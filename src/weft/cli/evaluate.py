@@ -18,8 +18,9 @@ def evaluate(
     files: Annotated[
         list[Path],
         typer.Argument(
-            metavar="[SOURCE] REFERENCE...",
-            help="For a model: the source, then its references. For translations: the references.",
+            metavar="FILE",
+            help="For a model: the source, then its references. For translations: the references. For both, one .tsv "
+            "will do: the first column is the source, the others are its references.",
         ),
     ],
     metric: Annotated[list[str] | None, typer.Option(help="bleu, chrf, ter, exact, wer, cer. May be repeated.")] = None,
@@ -33,8 +34,14 @@ def evaluate(
     settings: Settings = None,
     device: Device = "auto",
 ) -> None:
-    """Score a model's translations, or a file of them, against one or several references."""
-    from weft.engine.evaluation import evaluate_file, evaluate_model
+    """Score a model's translations, or a file of them, against one or several references.
+
+    \b
+    weft evaluate MODEL TEST.tsv
+    weft evaluate MODEL SOURCE REFERENCE...
+    weft evaluate TRANSLATIONS REFERENCE...
+    """
+    from weft.engine.evaluation import evaluate_file, evaluate_model, read_examples
     from weft.engine.load import load_translator
     from weft.metric.lines import Options
     from weft.metric.render import as_json, render
@@ -42,12 +49,9 @@ def evaluate(
     options = Options(lowercase=lowercase, tokenize=tokenize)
     metrics = metric or ["bleu", "chrf", "ter", "exact", "wer", "cer"]
     if what.is_dir():
-        if len(files) < 2:
-            raise UserError(
-                "A model is scored on a source file and at least one reference: weft evaluate MODEL SOURCE REFERENCE..."
-            )
+        examples = read_examples(files)
         translator = load_translator(what, device=device, beam=beam, overrides=settings or [])
-        scores = evaluate_model(translator, files[0], files[1:], metrics, options, output)
+        scores = evaluate_model(translator, examples, metrics, options, output)
     elif output is not None or beam is not None or settings:
         raise UserError(
             f"{what} is a file of translations: leave out --output, --beam and --set, which are for a model."

@@ -1,0 +1,48 @@
+"""From data files, and the time that there is, to a recipe."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from weft.choosing.look import look
+from weft.choosing.machine import matrix_rate
+from weft.choosing.recipe import as_document, as_lines, as_yaml
+from weft.choosing.rules import Situation, choose
+from weft.config.load import load_recipe
+from weft.config.overrides import apply_overrides
+from weft.config.recipe import Recipe
+from weft.data.corpus import Corpus
+from weft.engine.device import pick_device
+
+MINUTES = 60.0  # where none are given
+SEED = 1
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A recipe, and why it is as it is: for a person, and as a file to edit."""
+
+    recipe: Recipe
+    lines: str
+    yaml: str
+
+
+def choose_recipe(files: Sequence[str], overrides: Sequence[str], minutes: float | None, device: str) -> Chosen:
+    """Look at the files, measure the machine, and choose; what `overrides` set is as they set it."""
+    place = pick_device(device)
+    data = load_recipe({}, overrides).data
+    situation = Situation(
+        facts=look(Corpus(files, data.fields).pairs(), SEED),
+        minutes=MINUTES if minutes is None else minutes,
+        rate=matrix_rate(place),
+        files=tuple(files),
+        has_validation=bool(data.valid),
+    )
+    places = {override.partition("=")[0].strip() for override in overrides}
+    if "train.steps" in places and minutes is None:
+        places.add("train.minutes")
+    choices = [choice for choice in choose(situation) if choice.place not in places]
+    document = apply_overrides(as_document(choices), overrides)
+    title = "Chosen by weft for these files. Edit it, and train with: weft train THIS_FILE --out FOLDER"
+    return Chosen(load_recipe(document), as_lines(choices), as_yaml(document, choices, title))

@@ -1,0 +1,102 @@
+"""Fetch a corpus, train on it with nothing configured, score and show what was held out, draw one, say what next."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+from weft.core.errors import UserError
+from weft.corpora.fetch import get
+from weft.corpora.folder import CorpusFolder
+from weft.corpora.splits import Example
+from weft.demo.show import heading, pick, read_examples, show_example
+from weft.demo.tasks import TASKS, Task
+from weft.engine.load import load_translator
+from weft.engine.translator import Translator
+from weft.metric.evaluate import evaluate
+from weft.training.loop import End
+from weft.training.progress import display
+from weft.training.run import resume
+from weft.training.start import start
+
+Name = Literal["translate", "pronounce", "spell"]
+
+
+def run_demo(name: Name, out: Path, data: Path, minutes: float | None, device: str) -> End:
+    """The whole demo; what was interrupted goes on when it is started again."""
+    task = TASKS[name]
+    say(f"{task.title} About {minutes or task.minutes:g} minutes. Ctrl-C stops it; started again, it goes on.")
+    corpus = get(task.corpus, data / task.corpus, say)
+    end = train(task, corpus, out, minutes, device)
+    if end != "interrupted":
+        translator = load_translator(out, device=device)
+        show_results(task, translator, read_examples(corpus.test))
+        draw_picture(task, translator, out)
+        show_next(task, corpus, out)
+    return end
+
+
+def train(task: Task, corpus: CorpusFolder, out: Path, minutes: float | None, device: str) -> End:
+    """What `weft train` does with the files of the corpus, or `weft train --resume` with a run that is there."""
+    if out.exists():
+        if minutes is not None:
+            raise UserError(f"{out} exists, and goes on as it was begun: leave out --minutes, or give another --out")
+        with display() as shown:
+            return resume(out, shown, device)
+    say(f"\n$ {shlex.join(train_command(task, corpus, out, minutes))}")
+    with display() as shown:
+        settings = [f"data.valid=[{corpus.valid}]"]
+        return start([str(corpus.train)], out, shown, settings=settings, minutes=minutes or task.minutes, device=device)
+
+
+def train_command(task: Task, corpus: CorpusFolder, out: Path, minutes: float | None) -> list[str]:
+    words = ["weft", "train", str(corpus.train), f"data.valid=[{corpus.valid}]"]
+    return [*words, "--minutes", f"{minutes or task.minutes:g}", "--out", str(out)]
+
+
+def show_results(task: Task, translator: Translator, test: Sequence[Example]) -> None:
+    """Translate what was held out, score it, and show some."""
+    outputs = [made.text for made in translator.translate(example.source for example in test)]
+    scores = evaluate(outputs, [example.targets for example in test], [score.metric for score in task.scores])
+    heading(f"{len(test):,} lines that were held out, against {task.people}")
+    for shown, score in zip(task.scores, scores, strict=True):
+        print(f"{shown.name:<26} {score.value:5.1f}   {score.signature}")
+    heading("Some of them, picked by length and by chance")
+    made = dict(zip(test, outputs, strict=True))
+    for example in pick(test, task.lengths, by_letters=task.by_letters):
+        show_example(example, made[example])
+
+
+def draw_picture(task: Task, translator: Translator, out: Path) -> None:
+    if task.picture is None:
+        return
+    from weft.inspect.attention import draw
+
+    place = out / "attention.png"
+    drawn = draw(translator, task.picture, place)
+    heading("What each word looked at")
+    print(f"{task.picture}  ->  {drawn.translation}")
+    print(f"The attention between them is drawn in {place}")
+
+
+def show_next(task: Task, corpus: CorpusFolder, out: Path) -> None:
+    """Commands to type."""
+    heading("What to try next")
+    longer = shlex.join(train_command(task, corpus, out.with_name(out.name + "-longer"), 30))
+    for command in (
+        *(f"echo {shlex.quote(line)} | weft translate {out}" for line in task.tries[:1]),
+        *(f"echo {shlex.quote(line)} | weft translate {out} --json --best 3" for line in task.tries[1:]),
+        f"weft attention {out} {shlex.quote(task.tries[0])} --output picture.png",
+        f"weft evaluate {out} {corpus.test}",
+        longer,
+        "weft train YOUR.en YOUR.de --minutes 30 --out runs/mine",
+    ):
+        print(f"  {command}")
+    print(f"\nWhat was chosen, and why, is in {out / 'recipe.yaml'}. If `weft` is not found: . .venv/bin/activate")
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
