@@ -1,7 +1,8 @@
 """Small variants of every part in the registry, found through the constructors' signatures.
 
-A part is varied one setting at a time: each value of a Literal, both values of a bool, each part of a role. So whoever
-adds a part or an option to the registry has it under every law, without writing a test.
+A part is varied one setting at a time: each value of a Literal, both values of a bool, each part of a role. Parts that
+are no slot of a model (cells, scores ...) are varied in turn inside a host that has them. So whoever adds a part or an
+option to the registry has it under every law, without writing a test.
 """
 
 import inspect
@@ -14,14 +15,37 @@ from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_ty
 import torch
 
 from weft.config.registry import REGISTRY
+from weft.core.errors import ConfigError
 from weft.core.padded import Padded
 from weft.data.batches import Batch
 from weft.model.build import Slots, build
 from weft.model.model import Model
 from weft.model.roles import Decoder, Embed, Encoder
-from weft.nn.cells import Cell
+from weft.nn.bridges import Bridge
+from weft.nn.cells.role import Cell
+from weft.nn.positions import Positions
+from weft.nn.scores import Score
+from weft.nn.windows import Window
 
-SMALL: dict[str, Any] = {"dim": 8, "hidden": 12, "layers": 2, "heads": 2, "maxout": 6, "limit": 40, "dropout": 0.0}
+SMALL: dict[str, Any] = {
+    "dim": 8,
+    "hidden": 12,
+    "layers": 2,
+    "heads": 2,
+    "maxout": 6,
+    "summary": 6,
+    "limit": 40,
+    "reach": 2,
+    "max_source": 12,
+    "dropout": 0.0,
+}
+HOSTS = {
+    Positions: ("source", Embed, "tokens", "positions"),
+    Cell: ("encoder", Encoder, "recurrent", "cell"),
+    Bridge: ("decoder", Decoder, "bahdanau", "bridge"),
+    Score: ("decoder", Decoder, "bahdanau", "score"),
+    Window: ("decoder", Decoder, "bahdanau", "window"),
+}
 VOCABULARY = 11
 
 
@@ -70,20 +94,46 @@ def values(hint: Any) -> list[tuple[str, Any]]:
         return [(str(value), value) for value in get_args(hint)]
     if hint is bool:
         return [("yes", True), ("no", False)]
+    if get_origin(hint) is tuple and (role := role_in(get_args(hint)[0])) is not None:
+        return [(name, (small(part),)) for name, part in REGISTRY[role].items()]
     role = role_in(hint)
-    return [] if role is None else [(variant.name, variant.make) for variant in variants(role)]
+    return [] if role is None else [(name, small(part)) for name, part in REGISTRY[role].items()]
 
 
 def models() -> Iterator[Variant]:
-    """Whole models: each variant of an embedding, encoder or decoder among plain neighbours."""
-    plain = small(REGISTRY[Embed]["tokens"])
-    cell = partial(small(REGISTRY[Cell]["gru"]), dim=4)  # both ways 8, so that dot products with the decoder's 8 fit
-    recurrent = partial(small(REGISTRY[Encoder]["recurrent"]), cell=cell)
-    base = Slots(source=plain, encoder=recurrent, target=plain, decoder=small(REGISTRY[Decoder]["transformer"]))
+    """Whole models: each variant of a slot among plain neighbours, and each variant of a part inside its host."""
     for slot, role in (("source", Embed), ("encoder", Encoder), ("target", Embed), ("decoder", Decoder)):
         for variant in variants(role):
-            changed: Any = {slot: variant.make}
-            yield Variant(f"{slot}-{variant.name}", partial(make, replace(base, **changed)))
+            yield Variant(f"{slot}-{variant.name}", whole(slot, variant.make))
+    for role, (slot, host_role, host, setting) in HOSTS.items():
+        for variant in variants(role):
+            hosted = partial(small(REGISTRY[host_role][host]), **{setting: variant.make})
+            yield Variant(f"{host}-{setting}={variant.name}", whole(slot, hosted))
+
+
+def whole(slot: str, part: Callable[..., Any]) -> Callable[[], Model]:
+    """A model with this part in this slot, and the first neighbours that fit."""
+    for base in bases():
+        changed: Any = {slot: part}
+        slots = replace(base, **changed)
+        try:
+            with torch.device("meta"):
+                build(slots, VOCABULARY, VOCABULARY, joint=True)
+        except ConfigError:
+            continue
+        return partial(make, slots)
+    return partial(make, slots)  # which tells what does not fit
+
+
+def bases() -> Iterator[Slots]:
+    """Recurrent encoders of several kinds, for bridges that copy what they end with; both ways 4 + 4 wide."""
+    plain = small(REGISTRY[Embed]["tokens"])
+    decoder = small(REGISTRY[Decoder]["transformer"])
+    for layers in (1, 2):
+        for name in ("gru", "lstm"):
+            cell = partial(small(REGISTRY[Cell][name]), dim=4)
+            encoder = partial(small(REGISTRY[Encoder]["recurrent"]), cell=cell, layers=layers)
+            yield Slots(source=plain, encoder=encoder, target=plain, decoder=decoder)
 
 
 def make(slots: Slots) -> Model:

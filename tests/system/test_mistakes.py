@@ -65,7 +65,7 @@ MISTAKES = [
     mistake("heads", [*TRAIN, "model.encoder.heads=3"], "model.encoder: 3 heads do not divide the width 16"),
     mistake("tied", [*TRAIN, "text.joint=false"], "model.tie: all needs one vocabulary", "text.joint=true"),
     mistake("tied widths", [*TRAIN, "model.source.dim=32"], "model.tie", "32 and 16"),
-    mistake("no last state", [*TRAIN, "model.decoder=bahdanau"], "model.decoder: start: last needs", "start: mean"),
+    mistake("no last state", [*TRAIN, "model.decoder=bahdanau"], "model.decoder: bridge: of: last needs", "of: mean"),
     mistake("joint", [*TRAIN, "text.target=word"], "text.joint: true, but text.source and text.target differ"),
     mistake("small bpe", [*TRAIN, "text.source={type: bpe, size: 9}"], "size 9 has no room beside the 256 pieces"),
     mistake("positions", [*TRAIN, "model.target.positions={type: learned, limit: 40}"], "data.max_length: is 40", "40"),

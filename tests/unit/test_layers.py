@@ -95,7 +95,7 @@ def test_a_head_scores_chosen_classes_alone() -> None:
         ({"tie": "all"}, False, "model.tie: all needs one vocabulary"),
         ({"tie": "output", "decoder": partial(Bahdanau, start="mean", maxout=5)}, True, "different widths, 8 and 5"),
         ({"encoder": partial(TransformerEncoder, heads=3)}, True, "model.encoder: 3 heads do not divide the width 8"),
-        ({"decoder": Bahdanau}, True, "model.decoder: start: last needs an encoder with a last state"),
+        ({"decoder": Bahdanau}, True, "model.decoder: bridge: of: last needs an encoder with a last state"),
         ({"source": partial(Embedding, dim=7, positions=Sinusoidal)}, True, "model.source: sinusoidal"),
     ],
 )

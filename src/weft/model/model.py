@@ -31,13 +31,13 @@ class Model(nn.Module):
         first = source.data.new_zeros(len(source.data))
         return self.encoder(source.with_data(self.source(source.data, first)))
 
-    def features(self, batch: Batch) -> Output:
-        """The decoder's output for every target position, each fed the true tokens before it.
+    def features(self, batch: Batch, fed: Tensor | None = None) -> Output:
+        """The decoder's output for every target position, each fed the true tokens before it (or those of `fed` [B,T]).
 
         No mask is needed: padding comes last, decoders do not look ahead, and losses read real positions only.
         """
         state = self.decoder.start(self.encode(batch.source))
-        inputs = batch.decoder_input().data
+        inputs = batch.decoder_input().data if fed is None else fed
         output, _ = self.decoder(self.target(inputs, inputs.new_zeros(len(inputs))), state)
         return output
 

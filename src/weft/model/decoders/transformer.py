@@ -97,7 +97,7 @@ class Layer(nn.Module):
     def forward(self, x: Tensor, prepared: Prepared, cache: Cache) -> tuple[Tensor, Looks, Cache]:
         y, back, extended = self.attention.extend(self.around_attention.enter(x), cache)
         x = self.around_attention.leave(x, y)
-        y, across = self.across(self.around_across.enter(x), prepared)
+        y, across, _ = self.across(self.around_across.enter(x), prepared, ())
         x = self.around_across.leave(x, y)
         x = self.around_feedforward.leave(x, self.feedforward(self.around_feedforward.enter(x)))
         return x, Looks(back, across), extended

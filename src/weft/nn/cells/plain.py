@@ -1,0 +1,47 @@
+"""The plain recurrent cell. Elman 1990."""
+
+from typing import cast
+
+import torch
+from torch import Tensor, nn
+
+from weft.core.padded import Padded
+from weft.core.tree import Tree
+from weft.core.types import Count
+from weft.nn.cells.fused import linear, run_fused
+from weft.nn.cells.products import Inputs, Keep, Recurrence
+from weft.nn.cells.role import States
+from weft.nn.cells.unroll import unroll
+
+
+class Plain(nn.Module):
+    """h' = tanh(W x + U h + b)."""
+
+    def __init__(
+        self, input_dim: int, extra_dim: int = 0, *, dim: Count = 256, normalise: bool = False, keep: Keep = "free"
+    ):
+        super().__init__()
+        self.dim, self.top = dim, 0
+        self.state_dims: tuple[int, ...] = (dim,)
+        self.inputs = Inputs(input_dim, extra_dim, dim, normalise=normalise)
+        self.recurrence = Recurrence(dim, dim, normalise=normalise, keep=keep)
+        self.fused = not normalise
+
+    def project(self, x: Tensor) -> Tensor:
+        return self.inputs.project(x)
+
+    def start(self, states: States) -> Tree:
+        return states
+
+    def states(self, carry: Tree) -> States:
+        return cast(States, carry)
+
+    def forward(self, projected: Tensor, carry: Tree, extra: Tensor | None = None) -> tuple[Tensor, Tree]:
+        (h,) = self.states(carry)
+        h = torch.tanh(self.inputs(projected, extra) + self.recurrence(h))
+        return h, (h,)
+
+    def run(self, x: Padded, states: States) -> tuple[Padded, States]:
+        if not self.fused:
+            return unroll(self, x, states)
+        return run_fused(torch.rnn_tanh, x, states, linear(self.inputs.input), linear(self.recurrence.matrix))
