@@ -66,7 +66,7 @@ def test_words_get_letters_and_their_own_metrics() -> None:
 
 
 def test_a_larger_model_needs_more_data_and_more_time() -> None:
-    assert pick_size(situation(Facts(30_000, SENTENCES, SENTENCES), 10_000))[0] == SIZES[0]
+    assert pick_size(situation(Facts(30_000, SENTENCES, SENTENCES), 10_000))[0] == SIZES[1]
     assert pick_size(situation(Facts(5_000_000, SENTENCES, SENTENCES), 10))[0] == SIZES[0]
     assert pick_size(situation(Facts(5_000_000, SENTENCES, SENTENCES), 100_000))[0] == SIZES[-1]
 

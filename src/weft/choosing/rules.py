@@ -28,7 +28,10 @@ class Choice(NamedTuple):
 
 
 class Size(NamedTuple):
-    """A Transformer. pairs, and tokens seen in training a weight: what it needs at least to be worth its time."""
+    """A Transformer. pairs, and tokens seen in training a weight: what it needs at least to be worth its time.
+
+    pieces: of BPE at most, since the head's part of the work grows with them.
+    """
 
     name: str
     layers: int
@@ -37,12 +40,14 @@ class Size(NamedTuple):
     hidden: int
     pairs: int
     tokens_a_weight: float
+    pieces: int
 
 
 SIZES = (
-    Size("tiny", 4, 128, 4, 256, 0, 0.0),
-    Size("small", 4, 256, 4, 1024, 50_000, 3.0),
-    Size("base", 6, 512, 8, 2048, 1_000_000, 3.0),
+    Size("mini", 3, 128, 4, 256, 0, 0.0, 4000),
+    Size("tiny", 4, 128, 4, 256, 0, 3.0, 8000),
+    Size("small", 4, 256, 4, 1024, 50_000, 3.0, 16_000),
+    Size("base", 6, 512, 8, 2048, 1_000_000, 3.0, 32_000),
 )
 
 
@@ -63,23 +68,21 @@ class Situation:
 
 def choose(situation: Situation) -> list[Choice]:
     """A whole recipe."""
-    text = list(_text(situation.facts))
     size, weights = pick_size(situation)
-    updates, batch = _updates(situation.tokens(weights))
+    joint = _is_joint(situation.facts)
     return [
         *_data(situation),
-        *text,
-        *_model(situation, size, weights),
-        *_training(situation, updates, batch),
+        *_text(situation.facts, size, joint=joint),
+        *_model(situation, size, weights, joint=joint),
+        *_training(situation, *_updates(situation.tokens(weights))),
     ]
 
 
 def pick_size(situation: Situation) -> tuple[Size, int]:
     """The largest size that has enough data and time, and its number of weights, about."""
-    vocabulary = _vocabulary(situation.facts)
     fitting = []
     for size in SIZES:
-        weights = _weights(size, vocabulary)
+        weights = _weights(size, _vocabulary(situation.facts, size))
         enough_time = situation.tokens(weights) >= size.tokens_a_weight * weights
         if situation.facts.pairs >= size.pairs and enough_time:
             fitting.append((size, weights))
@@ -106,37 +109,41 @@ def _data(situation: Situation) -> Iterator[Choice]:
         yield Choice("data.hold_out", share, f"about {count:,} pairs are kept for validation: no data.valid was given")
 
 
-def _text(facts: Facts) -> Iterator[Choice]:
-    source, target = _learner(facts.source, facts), _learner(facts.target, facts)
-    joint = source == target and facts.source.kind != "symbols" and facts.shared_letters >= 0.5
+def _is_joint(facts: Facts) -> bool:
+    return facts.source.kind == facts.target.kind != "symbols" and facts.shared_letters >= 0.5
+
+
+def _text(facts: Facts, size: Size, *, joint: bool) -> Iterator[Choice]:
+    pieces = _pieces(facts.pairs, size)
+    source, target = _learner(facts.source, pieces), _learner(facts.target, pieces)
     yield Choice("text.source", source, f"{_told(source)}, since a source {_line(facts.source)}")
     yield Choice("text.target", target, f"{_told(target)}, since a target {_line(facts.target)}")
     reason = f"{facts.shared_letters:.0%} of the letters of one side are used on the other too"
-    if source != target:
+    if facts.source.kind != facts.target.kind:
         reason = "the sides are written in different ways"
     yield Choice("text.joint", joint, f"{'one vocabulary' if joint else 'a vocabulary a side'}: {reason}")
 
 
-def _learner(side: Side, facts: Facts) -> dict[str, Plain]:
+def _learner(side: Side, pieces: int) -> dict[str, Plain]:
     match side.kind:
         case "symbols":
             return {"type": "whitespace"}
         case "words":
             return {"type": "character"}
         case "sentences":
-            return {"type": "bpe", "size": _pieces(facts.pairs)}
+            return {"type": "bpe", "size": pieces}
 
 
-def _pieces(pairs: int) -> int:
-    for limit, size in ((5_000, 1000), (10_000, 2000), (20_000, 4000), (500_000, 8000), (5_000_000, 16_000)):
+def _pieces(pairs: int, size: Size) -> int:
+    for limit, pieces in ((5_000, 1000), (10_000, 2000), (20_000, 4000), (500_000, 8000), (5_000_000, 16_000)):
         if pairs < limit:
-            return size
-    return 32_000
+            return min(pieces, size.pieces)
+    return size.pieces
 
 
-def _vocabulary(facts: Facts) -> int:
+def _vocabulary(facts: Facts, size: Size) -> int:
     """The classes of the head, about."""
-    return _pieces(facts.pairs) if facts.target.kind == "sentences" else 300
+    return _pieces(facts.pairs, size) if facts.target.kind == "sentences" else 300
 
 
 def _told(learner: dict[str, Plain]) -> str:
@@ -159,7 +166,7 @@ def _line(side: Side) -> str:
             return f"line is a sentence ({side.words:.1f} words, {side.letters:.0f} letters)"
 
 
-def _model(situation: Situation, size: Size, weights: int) -> Iterator[Choice]:
+def _model(situation: Situation, size: Size, weights: int, *, joint: bool) -> Iterator[Choice]:
     dropout, seen = _dropout(situation, weights)
     millions = f"{weights / 1e6:.1f} million weights"
     kept: dict[str, Plain] = {"dropout": dropout}
@@ -176,8 +183,7 @@ def _model(situation: Situation, size: Size, weights: int) -> Iterator[Choice]:
     yield Choice("model.encoder", part, reason)
     yield Choice("model.target", embedding)
     yield Choice("model.decoder", part)
-    joint = next(choice.value for choice in _text(situation.facts) if choice.place == "text.joint")
-    yield Choice("model.tie", "all" if joint else "output", "words are one vector in and out" if joint else None)
+    yield Choice("model.tie", "all" if joint else "output")
 
 
 def _dropout(situation: Situation, weights: int) -> tuple[float, float]:
@@ -197,7 +203,7 @@ def _why(situation: Situation, size: Size) -> str:
         return "there is enough data and time for it"
     if situation.facts.pairs < larger[0].pairs:
         return f"{situation.facts.pairs:,} pairs are too few for a larger one"
-    return f"{situation.minutes:g} minutes on this machine are too short for a larger one"
+    return f"{situation.minutes:g} minutes are too short for a larger one on this machine"
 
 
 def _training(situation: Situation, updates: int, batch: int) -> Iterator[Choice]:
