@@ -28,7 +28,7 @@ Name = Literal["translate", "pronounce", "spell"]
 def run_demo(name: Name, out: Path, data: Path, minutes: float | None, device: str) -> End:
     """The whole demo; what was interrupted goes on when it is started again."""
     task = TASKS[name]
-    say(f"{task.title} About {minutes or task.minutes:g} minutes. Ctrl-C stops it; started again, it goes on.")
+    say(f"{task.title} About {minutes or task.minutes:g} minutes.\nCtrl-C stops it; started again, it goes on.\n")
     corpus = get(task.corpus, data / task.corpus, say)
     end = train(task, corpus, out, minutes, device)
     if end != "interrupted":
@@ -85,17 +85,16 @@ def draw_picture(task: Task, translator: Translator, out: Path) -> None:
 def show_next(task: Task, corpus: CorpusFolder, out: Path) -> None:
     """Commands to type."""
     heading("What to try next")
-    longer = shlex.join(train_command(task, corpus, out.with_name(out.name + "-longer"), 30))
     for command in (
         *(f"echo {shlex.quote(line)} | weft translate {out}" for line in task.tries[:1]),
         *(f"echo {shlex.quote(line)} | weft translate {out} --json --best 3" for line in task.tries[1:]),
         f"weft attention {out} {shlex.quote(task.tries[0])} --output picture.png",
         f"weft evaluate {out} {corpus.test}",
-        longer,
+        f"weft train {out / 'recipe.yaml'} --minutes 30 --out {out}-longer",
         "weft train YOUR.en YOUR.de --minutes 30 --out runs/mine",
     ):
         print(f"  {command}")
-    print(f"\nWhat was chosen, and why, is in {out / 'recipe.yaml'}. If `weft` is not found: . .venv/bin/activate")
+    print(f"\nWhat was chosen, and why, is in {out / 'recipe.yaml'}.\nIf `weft` is not found: . .venv/bin/activate")
 
 
 def say(text: str) -> None:
