@@ -17,6 +17,7 @@ EFFICIENCY = 0.45  # of the rate of matrix products, training reaches about this
 WANTED_UPDATES = 1500
 LARGEST_BATCH, SMALLEST_BATCH = 4096, 1024  # tokens
 HELD_OUT = 1000  # pairs for validation, where there are many
+FEW = 200  # pairs: of less, none are held out
 
 
 class Choice(NamedTuple):
@@ -53,13 +54,18 @@ SIZES = (
 
 @dataclass(frozen=True)
 class Situation:
-    """What the rules look at. rate: floating-point operations a second in matrix products."""
+    """What the rules look at. rate: floating-point operations a second in matrix products.
+
+    steps, joint: what a person has set already (None: nothing).
+    """
 
     facts: Facts
     minutes: float
     rate: float
     files: tuple[str, ...]
     has_validation: bool
+    steps: int | None = None
+    joint: bool | None = None
 
     def tokens(self, weights: int) -> float:
         """Target tokens that can be trained on in the time: 6 operations a weight and token (2 forward, 4 back)."""
@@ -69,12 +75,13 @@ class Situation:
 def choose(situation: Situation) -> list[Choice]:
     """A whole recipe."""
     size, weights = pick_size(situation)
-    joint = _is_joint(situation.facts)
+    joint = _is_joint(situation.facts) if situation.joint is None else situation.joint
+    updates, batch = _updates(situation.tokens(weights))
     return [
         *_data(situation),
         *_text(situation.facts, size, joint=joint),
         *_model(situation, size, weights, joint=joint),
-        *_training(situation, *_updates(situation.tokens(weights))),
+        *_training(situation, situation.steps or updates, batch),
     ]
 
 
@@ -103,7 +110,11 @@ def _updates(tokens: float) -> tuple[int, int]:
 
 def _data(situation: Situation) -> Iterator[Choice]:
     yield Choice("data.train", list(situation.files))
-    if not situation.has_validation:
+    if situation.facts.pairs < FEW and not situation.has_validation:
+        yield Choice(
+            "data.hold_out", 0.0, f"no pairs are kept for validation: there are only {situation.facts.pairs:,}"
+        )
+    elif not situation.has_validation:
         share = float(f"{min(0.1, HELD_OUT / situation.facts.pairs):.2g}")
         count = round(share * situation.facts.pairs)
         yield Choice("data.hold_out", share, f"about {count:,} pairs are kept for validation: no data.valid was given")
@@ -117,7 +128,8 @@ def _text(facts: Facts, size: Size, *, joint: bool) -> Iterator[Choice]:
     pieces = _pieces(facts.pairs, size)
     source, target = _learner(facts.source, pieces), _learner(facts.target, pieces)
     yield Choice("text.source", source, f"{_told(source)}, since a source {_line(facts.source)}")
-    yield Choice("text.target", target, f"{_told(target)}, since a target {_line(facts.target)}")
+    told = f"{_told(target)}, since a target {_line(facts.target)}"
+    yield Choice("text.target", None if joint else target, None if joint else told)
     reason = f"{facts.shared_letters:.0%} of the letters of one side are used on the other too"
     if facts.source.kind != facts.target.kind:
         reason = "the sides are written in different ways"
@@ -189,12 +201,32 @@ def _model(situation: Situation, size: Size, weights: int, *, joint: bool) -> It
 def _dropout(situation: Situation, weights: int) -> tuple[float, float]:
     """More of it the more often a pair is seen."""
     facts = situation.facts
-    length = {"sentences": 1.2 * facts.target.words, "words": facts.target.letters, "symbols": facts.target.words}
-    seen = situation.tokens(weights) / (facts.pairs * (length[facts.target.kind] + 1))
+    seen = situation.tokens(weights) / (facts.pairs * (_tokens_a_line(facts.target) + 1))
     for limit, dropout in ((4, 0.05), (12, 0.1), (25, 0.2)):
         if seen < limit:
             return dropout, seen
     return 0.3, seen
+
+
+def _tokens_a_line(side: Side) -> float:
+    match side.kind:
+        case "symbols":
+            return side.words
+        case "words":
+            return side.letters
+        case "sentences":
+            return side.letters / 1.5 if side.spaceless > 0.5 else 1.2 * side.words
+
+
+def _metrics(side: Side) -> list[Plain]:
+    """The first is what chooses. BLEU counts words, so it says nothing of a script that does not part them."""
+    match side.kind:
+        case "symbols":
+            return ["exact", "wer"]
+        case "words":
+            return ["exact", "cer"]
+        case "sentences":
+            return ["chrf"] if side.spaceless > 0.5 else ["bleu", "chrf"]
 
 
 def _why(situation: Situation, size: Size) -> str:
@@ -208,8 +240,10 @@ def _why(situation: Situation, size: Size) -> str:
 
 def _training(situation: Situation, updates: int, batch: int) -> Iterator[Choice]:
     minutes = situation.minutes
-    yield Choice("train.steps", None)
-    yield Choice("train.minutes", minutes, f"{minutes:g} minutes, about {_round(updates, 2):,} updates on this machine")
+    if situation.steps is None:
+        yield Choice("train.steps", None)
+        about = f"{minutes:g} minutes, about {_round(updates, 2):,} updates on this machine"
+        yield Choice("train.minutes", minutes, about)
     yield Choice("train.batch_tokens", batch, f"{batch:,} tokens a batch, so that there are enough updates")
     warmup = max(10, min(500, round(updates / 8)))
     schedule: dict[str, Plain] = {"type": "warmup-stable-decay", "peak": 4e-3, "warmup": warmup, "decay": 0.6}
@@ -218,9 +252,7 @@ def _training(situation: Situation, updates: int, batch: int) -> Iterator[Choice
     yield Choice("train.average", {"type": "exponential", "decay": decay}, "an average of the last weights is kept")
     validations = max(4, min(10, round(minutes)))
     lines = max(100, min(1000, 50 * round(minutes)))
-    metrics: list[Plain] = ["bleu", "chrf"] if situation.facts.target.kind == "sentences" else ["exact", "cer"]
-    if situation.facts.target.kind == "symbols":
-        metrics = ["exact", "wer"]
+    metrics = _metrics(situation.facts.target)
     validation: dict[str, Plain] = {
         "every": _round(max(10, updates // validations), 1),
         "lines": lines,
