@@ -113,7 +113,7 @@ def render(runs: Mapping[int, Mapping[str, Run]]) -> str:
     ]
     more = highest(large) - highest(small)
     header = f"{'pairs':>12}  {'':<16}{'peak MiB':>10}{'s to first step':>20}"
-    return "\n".join([header, *rows, "", f"the large corpus takes {more:,.0f} MiB more than the small one"])
+    return "\n".join([header, *rows, "", f"difference of the highest peaks: {more:+,.0f} MiB"])
 
 
 def highest(runs: Mapping[str, Run]) -> float:

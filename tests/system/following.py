@@ -13,7 +13,7 @@ from weft.training import loop
 from weft.training.run import new_run, resume
 from weft.training.update import update
 
-TIMES = {"seconds", "pauses", "busy", "left", "tokens_per_second"}
+TIMES = {"seconds", "spent", "busy", "left", "tokens_per_second"}
 
 
 class Quiet:

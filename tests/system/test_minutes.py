@@ -1,5 +1,6 @@
 """A run of so many minutes becomes a run of so many steps, which can be repeated without a clock."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,9 @@ import pytest
 from system import toys
 from system.following import go_on, interrupt_after, left_behind, train
 from weft.config.document import read_document
+from weft.training import loop
+from weft.training.budget import Spent
+from weft.training.update import update
 
 
 def by_the_clock(corpus: Path, minutes: float) -> dict[str, Any]:
@@ -20,30 +24,68 @@ def by_the_clock(corpus: Path, minutes: float) -> dict[str, Any]:
 def without_clock(run: Path) -> dict[str, Any]:
     left = left_behind(run)
     del left["best/config.json"]  # which may have been kept while the number of steps was not known
-    left["log.jsonl"] = [record for record in left["log.jsonl"] if "minutes" not in record]
     return left
+
+
+def repeated(run: Path, again: Path) -> dict[str, Any]:
+    """What a run leaves that is configured as the first one ended up."""
+    assert train(read_document(run / "config.yaml"), again) == "done"
+    return without_clock(again)
+
+
+@pytest.fixture
+def fixed_at_six(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After six updates it is found that twenty steps fit."""
+
+    def is_time(minutes: float, open_share: float, spent: Spent) -> bool:
+        return len(spent.updates) >= 6
+
+    monkeypatch.setattr(loop, "is_time", is_time)
+    monkeypatch.setattr(loop, "steps_that_fit", lambda *situation: 20)
 
 
 def test_a_run_by_the_clock_is_repeated_by_its_steps(corpus: Path, tmp_path: Path) -> None:
     assert train(by_the_clock(corpus, 0.03), tmp_path / "clock") == "done"
-    written = read_document(tmp_path / "clock" / "config.yaml")
-    assert written["train"]["minutes"] is None  # type: ignore[index,call-overload]
-    assert written["train"]["steps"] >= 1  # type: ignore[index,call-overload,operator]
-    assert train(written, tmp_path / "steps") == "done"
-    assert without_clock(tmp_path / "steps") == without_clock(tmp_path / "clock")
+    settings: Any = read_document(tmp_path / "clock" / "config.yaml")["train"]
+    assert settings["minutes"] is None
+    assert settings["steps"] >= 1
+    assert repeated(tmp_path / "clock", tmp_path / "steps") == without_clock(tmp_path / "clock")
 
 
-def test_a_run_by_the_clock_that_is_stopped_goes_on(
-    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.usefixtures("fixed_at_six")
+@pytest.mark.parametrize("stopped", [4, 9])
+def test_a_stop_before_or_after_the_length_is_fixed_changes_nothing(
+    stopped: int, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    interrupt_after(monkeypatch, 1)
-    assert train(by_the_clock(corpus, 0.03), tmp_path / "run") == "interrupted"
+    interrupt_after(monkeypatch, stopped)
+    assert train(by_the_clock(corpus, 5), tmp_path / "run") == "interrupted"
     end, said = go_on(tmp_path / "run")
     assert end == "done"
-    assert "going on after step 1 of 0.03 minutes" in said
-    written = read_document(tmp_path / "run" / "config.yaml")
-    assert train(written, tmp_path / "steps") == "done"
-    assert (
-        without_clock(tmp_path / "steps")["last/weights.safetensors"]
-        == (tmp_path / "run" / "last" / "weights.safetensors").read_bytes()
-    )
+    assert f"going on after step {stopped} of {'5 minutes' if stopped < 6 else 20}" in said
+    assert repeated(tmp_path / "run", tmp_path / "again") == without_clock(tmp_path / "run")
+
+
+@pytest.mark.usefixtures("fixed_at_six")
+def test_the_length_stays_fixed_when_a_run_dies_before_its_next_checkpoint(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dies_after(monkeypatch, 8)
+    with pytest.raises(RuntimeError, match="power cut"):
+        train(by_the_clock(corpus, 5), tmp_path / "run")
+    end, said = go_on(tmp_path / "run")
+    assert end == "done"
+    assert "going on after step 0 of 20" in said
+    assert repeated(tmp_path / "run", tmp_path / "again") == without_clock(tmp_path / "run")
+
+
+def dies_after(monkeypatch: pytest.MonkeyPatch, updates: int) -> None:
+    really: Callable[..., Any] = update
+    left = iter(range(updates))
+
+    def dying(*arguments: Any, **settings: Any) -> Any:
+        if next(left, None) is None:
+            monkeypatch.setattr(loop, "update", really)
+            raise RuntimeError("power cut")
+        return really(*arguments, **settings)
+
+    monkeypatch.setattr(loop, "update", dying)

@@ -170,3 +170,11 @@ def test_noise_that_makes_a_row_too_long_is_not_used(cache: TokenCache) -> None:
         for number, row in zip(batch.indices, rows(batch.source), strict=True):
             plain = source_ids(cache, number)[:6]
             assert row == [*(plain if len(plain) > 3 else [*plain, *plain]), END]
+
+
+@pytest.mark.parametrize("count", [127, 255, 256])
+def test_every_pair_comes_whatever_the_size_of_its_number(count: int, tmp_path: Path) -> None:
+    (tmp_path / "pairs.tsv").write_text("".join(f"{number % 100} {number // 100}\t1\n" for number in range(count)))
+    few = build_or_open(Corpus([tmp_path / "pairs.tsv"]), TOKENIZER, TOKENIZER, Data(cache=str(tmp_path / "cache")))
+    seen = [index for batch in Batches(few, 50, seed=1).epoch(0) for index in batch.indices]
+    assert sorted(seen) == list(range(count))

@@ -66,7 +66,7 @@ def test_words_get_letters_and_their_own_metrics() -> None:
 
 
 def test_a_larger_model_needs_more_data_and_more_time() -> None:
-    assert pick_size(situation(Facts(30_000, SENTENCES, SENTENCES), 10_000))[0] == SIZES[0]
+    assert pick_size(situation(Facts(30_000, SENTENCES, SENTENCES), 10_000))[0] == SIZES[1]
     assert pick_size(situation(Facts(5_000_000, SENTENCES, SENTENCES), 10))[0] == SIZES[0]
     assert pick_size(situation(Facts(5_000_000, SENTENCES, SENTENCES), 100_000))[0] == SIZES[-1]
 
@@ -116,9 +116,45 @@ def test_what_a_person_sets_is_as_they_set_it(tmp_path: Path) -> None:
     assert "tokens a batch" not in chosen.lines
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [
+        ["text.source.size=400"],
+        ["text.source=character"],
+        ["text.joint=false"],
+        ["objective=cross-entropy"],
+        ["train.minutes=1"],
+        ["data.hold_out=0.2"],
+    ],
+    ids=str,
+)
+def test_choices_follow_what_a_person_sets(settings: list[str], tmp_path: Path) -> None:
+    chosen = choose_recipe(write(tmp_path), settings, None, "cpu")
+    check(chosen.recipe)
+    assert load_recipe(parse(chosen.yaml, "the text")) is not None  # type: ignore[arg-type]
+
+
 def test_steps_take_the_place_of_the_clock(tmp_path: Path) -> None:
-    chosen = choose_recipe(write(tmp_path), ["train.steps=5"], None, "cpu").recipe
-    assert (chosen.train.steps, chosen.train.minutes) == (5, None)
+    chosen = choose_recipe(write(tmp_path), ["train.steps=80"], None, "cpu").recipe
+    assert (chosen.train.steps, chosen.train.minutes) == (80, None)
+    assert chosen.train.schedule(80).warmup == 10  # type: ignore[attr-defined]
+
+
+def test_the_same_thing_is_not_said_twice(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"data\.train is set, but"):
+        choose_recipe(write(tmp_path), ["data.train=[x.tsv]"], None, "cpu")
+
+
+def test_a_script_without_spaces_is_not_scored_by_its_words() -> None:
+    chinese = Side(1.1, 20.0, 900, 1.1, 1.0, LATIN)
+    chosen = load_recipe(as_document(choose(situation(Facts(30_000, SENTENCES, chinese)))))
+    assert chosen.train.validation.choose == "chrf"
+
+
+def test_of_a_few_pairs_none_are_held_out() -> None:
+    chosen = load_recipe(as_document(choose(situation(Facts(50, SENTENCES, SENTENCES)))))
+    assert chosen.data.hold_out == 0.0
+    check(chosen)
 
 
 def test_a_wrong_file_is_told(tmp_path: Path) -> None:

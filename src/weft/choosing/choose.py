@@ -12,6 +12,7 @@ from weft.choosing.rules import Situation, choose
 from weft.config.load import load_recipe
 from weft.config.overrides import apply_overrides
 from weft.config.recipe import Recipe
+from weft.core.errors import UserError
 from weft.data.corpus import Corpus
 from weft.engine.device import pick_device
 
@@ -31,17 +32,19 @@ class Chosen:
 def choose_recipe(files: Sequence[str], overrides: Sequence[str], minutes: float | None, device: str) -> Chosen:
     """Look at the files, measure the machine, and choose; what `overrides` set is as they set it."""
     place = pick_device(device)
-    data = load_recipe({}, overrides).data
+    given = load_recipe({}, ["train.steps=null", *overrides])
+    places = {override.partition("=")[0].strip() for override in overrides}
+    if twice := places & {"data.train", "data.folder"}:
+        raise UserError(f"{min(twice)} is set, but {' and '.join(files)} should be trained on: leave one of them out")
     situation = Situation(
-        facts=look(Corpus(files, data.fields).pairs(), SEED),
-        minutes=MINUTES if minutes is None else minutes,
+        facts=look(Corpus(files, given.data.fields).pairs(), SEED),
+        minutes=minutes or given.train.minutes or MINUTES,
         rate=matrix_rate(place),
         files=tuple(files),
-        has_validation=bool(data.valid),
+        has_validation=bool(given.data.valid),
+        steps=given.train.steps if minutes is None else None,
+        joint=given.text.joint if "text.joint" in places else None,
     )
-    places = {override.partition("=")[0].strip() for override in overrides}
-    if "train.steps" in places and minutes is None:
-        places.add("train.minutes")
     choices = [choice for choice in choose(situation) if choice.place not in places]
     document = apply_overrides(as_document(choices), overrides)
     title = "Chosen by weft for these files. Edit it, and train with: weft train THIS_FILE --out FOLDER"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Sequence
 from itertools import groupby
-from typing import cast
 
 import yaml
 
@@ -29,8 +28,11 @@ def as_yaml(document: dict[str, Plain], choices: Iterable[Choice], title: str) -
     reasons = {choice.place: choice.reason for choice in choices}
     lines = [f"# {title}"]
     for section, settings in document.items():
+        if not isinstance(settings, dict):
+            lines.append(f"{section}: {inline(settings)}")
+            continue
         lines.append(f"{section}:")
-        for name, value in cast(dict[str, Plain], settings).items():
+        for name, value in settings.items():
             reason = reasons.get(f"{section}.{name}")
             lines += [f"  # {reason}"] if reason else []
             lines.append(f"  {name}: {inline(value)}")

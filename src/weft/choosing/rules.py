@@ -17,6 +17,7 @@ EFFICIENCY = 0.45  # of the rate of matrix products, training reaches about this
 WANTED_UPDATES = 1500
 LARGEST_BATCH, SMALLEST_BATCH = 4096, 1024  # tokens
 HELD_OUT = 1000  # pairs for validation, where there are many
+FEW = 200  # pairs: of less, none are held out
 
 
 class Choice(NamedTuple):
@@ -28,7 +29,10 @@ class Choice(NamedTuple):
 
 
 class Size(NamedTuple):
-    """A Transformer. pairs, and tokens seen in training a weight: what it needs at least to be worth its time."""
+    """A Transformer. pairs, and tokens seen in training a weight: what it needs at least to be worth its time.
+
+    pieces: of BPE at most, since the head's part of the work grows with them.
+    """
 
     name: str
     layers: int
@@ -37,24 +41,31 @@ class Size(NamedTuple):
     hidden: int
     pairs: int
     tokens_a_weight: float
+    pieces: int
 
 
 SIZES = (
-    Size("tiny", 4, 128, 4, 256, 0, 0.0),
-    Size("small", 4, 256, 4, 1024, 50_000, 3.0),
-    Size("base", 6, 512, 8, 2048, 1_000_000, 3.0),
+    Size("mini", 3, 128, 4, 256, 0, 0.0, 4000),
+    Size("tiny", 4, 128, 4, 256, 0, 3.0, 8000),
+    Size("small", 4, 256, 4, 1024, 50_000, 3.0, 16_000),
+    Size("base", 6, 512, 8, 2048, 1_000_000, 3.0, 32_000),
 )
 
 
 @dataclass(frozen=True)
 class Situation:
-    """What the rules look at. rate: floating-point operations a second in matrix products."""
+    """What the rules look at. rate: floating-point operations a second in matrix products.
+
+    steps, joint: what a person has set already (None: nothing).
+    """
 
     facts: Facts
     minutes: float
     rate: float
     files: tuple[str, ...]
     has_validation: bool
+    steps: int | None = None
+    joint: bool | None = None
 
     def tokens(self, weights: int) -> float:
         """Target tokens that can be trained on in the time: 6 operations a weight and token (2 forward, 4 back)."""
@@ -63,23 +74,22 @@ class Situation:
 
 def choose(situation: Situation) -> list[Choice]:
     """A whole recipe."""
-    text = list(_text(situation.facts))
     size, weights = pick_size(situation)
+    joint = _is_joint(situation.facts) if situation.joint is None else situation.joint
     updates, batch = _updates(situation.tokens(weights))
     return [
         *_data(situation),
-        *text,
-        *_model(situation, size, weights),
-        *_training(situation, updates, batch),
+        *_text(situation.facts, size, joint=joint),
+        *_model(situation, size, weights, joint=joint),
+        *_training(situation, situation.steps or updates, batch),
     ]
 
 
 def pick_size(situation: Situation) -> tuple[Size, int]:
     """The largest size that has enough data and time, and its number of weights, about."""
-    vocabulary = _vocabulary(situation.facts)
     fitting = []
     for size in SIZES:
-        weights = _weights(size, vocabulary)
+        weights = _weights(size, _vocabulary(situation.facts, size))
         enough_time = situation.tokens(weights) >= size.tokens_a_weight * weights
         if situation.facts.pairs >= size.pairs and enough_time:
             fitting.append((size, weights))
@@ -100,43 +110,52 @@ def _updates(tokens: float) -> tuple[int, int]:
 
 def _data(situation: Situation) -> Iterator[Choice]:
     yield Choice("data.train", list(situation.files))
-    if not situation.has_validation:
+    if situation.facts.pairs < FEW and not situation.has_validation:
+        yield Choice(
+            "data.hold_out", 0.0, f"no pairs are kept for validation: there are only {situation.facts.pairs:,}"
+        )
+    elif not situation.has_validation:
         share = float(f"{min(0.1, HELD_OUT / situation.facts.pairs):.2g}")
         count = round(share * situation.facts.pairs)
         yield Choice("data.hold_out", share, f"about {count:,} pairs are kept for validation: no data.valid was given")
 
 
-def _text(facts: Facts) -> Iterator[Choice]:
-    source, target = _learner(facts.source, facts), _learner(facts.target, facts)
-    joint = source == target and facts.source.kind != "symbols" and facts.shared_letters >= 0.5
+def _is_joint(facts: Facts) -> bool:
+    return facts.source.kind == facts.target.kind != "symbols" and facts.shared_letters >= 0.5
+
+
+def _text(facts: Facts, size: Size, *, joint: bool) -> Iterator[Choice]:
+    pieces = _pieces(facts.pairs, size)
+    source, target = _learner(facts.source, pieces), _learner(facts.target, pieces)
     yield Choice("text.source", source, f"{_told(source)}, since a source {_line(facts.source)}")
-    yield Choice("text.target", target, f"{_told(target)}, since a target {_line(facts.target)}")
+    told = f"{_told(target)}, since a target {_line(facts.target)}"
+    yield Choice("text.target", None if joint else target, None if joint else told)
     reason = f"{facts.shared_letters:.0%} of the letters of one side are used on the other too"
-    if source != target:
+    if facts.source.kind != facts.target.kind:
         reason = "the sides are written in different ways"
     yield Choice("text.joint", joint, f"{'one vocabulary' if joint else 'a vocabulary a side'}: {reason}")
 
 
-def _learner(side: Side, facts: Facts) -> dict[str, Plain]:
+def _learner(side: Side, pieces: int) -> dict[str, Plain]:
     match side.kind:
         case "symbols":
             return {"type": "whitespace"}
         case "words":
             return {"type": "character"}
         case "sentences":
-            return {"type": "bpe", "size": _pieces(facts.pairs)}
+            return {"type": "bpe", "size": pieces}
 
 
-def _pieces(pairs: int) -> int:
-    for limit, size in ((5_000, 1000), (10_000, 2000), (20_000, 4000), (500_000, 8000), (5_000_000, 16_000)):
+def _pieces(pairs: int, size: Size) -> int:
+    for limit, pieces in ((5_000, 1000), (10_000, 2000), (20_000, 4000), (500_000, 8000), (5_000_000, 16_000)):
         if pairs < limit:
-            return size
-    return 32_000
+            return min(pieces, size.pieces)
+    return size.pieces
 
 
-def _vocabulary(facts: Facts) -> int:
+def _vocabulary(facts: Facts, size: Size) -> int:
     """The classes of the head, about."""
-    return _pieces(facts.pairs) if facts.target.kind == "sentences" else 300
+    return _pieces(facts.pairs, size) if facts.target.kind == "sentences" else 300
 
 
 def _told(learner: dict[str, Plain]) -> str:
@@ -159,7 +178,7 @@ def _line(side: Side) -> str:
             return f"line is a sentence ({side.words:.1f} words, {side.letters:.0f} letters)"
 
 
-def _model(situation: Situation, size: Size, weights: int) -> Iterator[Choice]:
+def _model(situation: Situation, size: Size, weights: int, *, joint: bool) -> Iterator[Choice]:
     dropout, seen = _dropout(situation, weights)
     millions = f"{weights / 1e6:.1f} million weights"
     kept: dict[str, Plain] = {"dropout": dropout}
@@ -176,19 +195,38 @@ def _model(situation: Situation, size: Size, weights: int) -> Iterator[Choice]:
     yield Choice("model.encoder", part, reason)
     yield Choice("model.target", embedding)
     yield Choice("model.decoder", part)
-    joint = next(choice.value for choice in _text(situation.facts) if choice.place == "text.joint")
-    yield Choice("model.tie", "all" if joint else "output", "words are one vector in and out" if joint else None)
+    yield Choice("model.tie", "all" if joint else "output")
 
 
 def _dropout(situation: Situation, weights: int) -> tuple[float, float]:
     """More of it the more often a pair is seen."""
     facts = situation.facts
-    length = {"sentences": 1.2 * facts.target.words, "words": facts.target.letters, "symbols": facts.target.words}
-    seen = situation.tokens(weights) / (facts.pairs * (length[facts.target.kind] + 1))
+    seen = situation.tokens(weights) / (facts.pairs * (_tokens_a_line(facts.target) + 1))
     for limit, dropout in ((4, 0.05), (12, 0.1), (25, 0.2)):
         if seen < limit:
             return dropout, seen
     return 0.3, seen
+
+
+def _tokens_a_line(side: Side) -> float:
+    match side.kind:
+        case "symbols":
+            return side.words
+        case "words":
+            return side.letters
+        case "sentences":
+            return side.letters / 1.5 if side.spaceless > 0.5 else 1.2 * side.words
+
+
+def _metrics(side: Side) -> list[Plain]:
+    """The first is what chooses. BLEU counts words, so it says nothing of a script that does not part them."""
+    match side.kind:
+        case "symbols":
+            return ["exact", "wer"]
+        case "words":
+            return ["exact", "cer"]
+        case "sentences":
+            return ["chrf"] if side.spaceless > 0.5 else ["bleu", "chrf"]
 
 
 def _why(situation: Situation, size: Size) -> str:
@@ -197,13 +235,15 @@ def _why(situation: Situation, size: Size) -> str:
         return "there is enough data and time for it"
     if situation.facts.pairs < larger[0].pairs:
         return f"{situation.facts.pairs:,} pairs are too few for a larger one"
-    return f"{situation.minutes:g} minutes on this machine are too short for a larger one"
+    return f"{situation.minutes:g} minutes are too short for a larger one on this machine"
 
 
 def _training(situation: Situation, updates: int, batch: int) -> Iterator[Choice]:
     minutes = situation.minutes
-    yield Choice("train.steps", None)
-    yield Choice("train.minutes", minutes, f"{minutes:g} minutes, about {_round(updates, 2):,} updates on this machine")
+    if situation.steps is None:
+        yield Choice("train.steps", None)
+        about = f"{minutes:g} minutes, about {_round(updates, 2):,} updates on this machine"
+        yield Choice("train.minutes", minutes, about)
     yield Choice("train.batch_tokens", batch, f"{batch:,} tokens a batch, so that there are enough updates")
     warmup = max(10, min(500, round(updates / 8)))
     schedule: dict[str, Plain] = {"type": "warmup-stable-decay", "peak": 4e-3, "warmup": warmup, "decay": 0.6}
@@ -212,9 +252,7 @@ def _training(situation: Situation, updates: int, batch: int) -> Iterator[Choice
     yield Choice("train.average", {"type": "exponential", "decay": decay}, "an average of the last weights is kept")
     validations = max(4, min(10, round(minutes)))
     lines = max(100, min(1000, 50 * round(minutes)))
-    metrics: list[Plain] = ["bleu", "chrf"] if situation.facts.target.kind == "sentences" else ["exact", "cer"]
-    if situation.facts.target.kind == "symbols":
-        metrics = ["exact", "wer"]
+    metrics = _metrics(situation.facts.target)
     validation: dict[str, Plain] = {
         "every": _round(max(10, updates // validations), 1),
         "lines": lines,

@@ -52,9 +52,11 @@ def evaluate(
         examples = read_examples(files)
         translator = load_translator(what, device=device, beam=beam, overrides=settings or [])
         scores = evaluate_model(translator, examples, metrics, options, output)
-    elif output is not None or beam is not None or settings:
+    elif not what.exists():
+        raise UserError(f"{what}: there is no such file or folder")
+    elif output is not None or beam is not None or settings or device != "auto":
         raise UserError(
-            f"{what} is a file of translations: leave out --output, --beam and --set, which are for a model."
+            f"{what} is a file of translations: leave out --output, --beam, --set and --device, which are for a model."
         )
     else:
         scores = evaluate_file(what, files, metrics, options)

@@ -23,6 +23,8 @@ def show(
     """Show what a recipe says with every default written out, or what a model is and how it did."""
     from weft.engine.describe import describe_model, describe_recipe, describe_schema
 
+    if schema and what is not None:
+        raise UserError(f"--schema shows what any recipe may hold: leave out {what}")
     if schema:
         print(describe_schema())
         return

@@ -8,7 +8,8 @@ from typing import NamedTuple
 from weft.config.wording import nearest, quoted
 from weft.core.errors import UserError
 from weft.corpora.formats import Pair, read_cmudict, read_codespell, read_tatoeba
-from weft.corpora.splits import Division, letters_of, words_of
+from weft.corpora.splits import Division, letters_of
+from weft.data.part import words_of
 
 
 @dataclass(frozen=True)

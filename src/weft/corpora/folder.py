@@ -1,14 +1,12 @@
 """The folder of a fetched corpus: train.tsv, valid.tsv, test.tsv and SOURCE.txt."""
 
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from weft.core.errors import UserError
 from weft.corpora.catalogue import Entry
 from weft.corpora.splits import Splits
-from weft.store.files import atomic_folder, remove_leftovers, write_atomically
+from weft.store.files import check_free, new_folder, write_atomically
 
 
 @dataclass(frozen=True)
@@ -43,27 +41,14 @@ class CorpusFolder:
         return first == heading(self.entry).encode() and self.entry.counts == tuple(map(count_lines, files))
 
     def check_free(self) -> None:
-        """Before any work: the folder can be made, and one that already holds something is never written into."""
-        if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
-            raise UserError(
-                f"{self.path} exists already and is not {self.entry.name} as Weft writes it: "
-                "give another folder with --to, or move this one away."
-            )
-        above = next(folder for folder in (self.path, *self.path.absolute().parents) if folder.exists())
-        if not above.is_dir() or not os.access(above, os.W_OK):
-            raise UserError(
-                f"{self.path} cannot be made: {above} is no folder that can be written to. Give another with --to."
-            )
+        """Before any work: can the folder be made?"""
+        taken = (
+            f" and is not {self.entry.name} as Weft writes it: give another folder with --to, or move this one away."
+        )
+        check_free(self.path, taken, "with --to")
 
     def create(self, splits: Splits) -> None:
-        """Make the folder under another name, and rename it when it is whole."""
-        if self.path.exists():  # empty: it may be a disk of its own, or where a person stands, so it is not replaced
-            self.fill(splits)
-            return
-        above = self.path.absolute().parent
-        above.mkdir(parents=True, exist_ok=True)
-        remove_leftovers(above)
-        with atomic_folder(self.path) as new:
+        with new_folder(self.path) as new:
             replace(self, path=new).fill(splits)
 
     def fill(self, splits: Splits) -> None:

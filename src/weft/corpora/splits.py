@@ -63,12 +63,6 @@ def group(pairs: Iterable[Pair]) -> list[Example]:
     return [Example(source, tuple(different)) for source, different in targets.items()]
 
 
-def words_of(sentence: str) -> str:
-    """The words of a sentence, whatever its case, spaces and punctuation: "is it you"."""
-    letters = "".join(letter if letter.isalnum() else " " for letter in sentence.casefold())
-    return " ".join(letters.split())
-
-
 def letters_of(word: str) -> str:
     """The letters and digits of a word, whatever its case: "dog's" is spoken as "dogs", and would give it away."""
     return "".join(letter for letter in word.casefold() if letter.isalnum())

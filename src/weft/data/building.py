@@ -40,18 +40,18 @@ class Builder:
             SideWriter(folder, side, tokenizer)
             for side, tokenizer in zip(("source", "target"), self._tokenizers, strict=True)
         )
-        verdicts = np.zeros(len(REASONS) + 1, np.int64)  # how often each was given
+        counts = np.zeros(1 + len(REASONS), np.int64)  # of each verdict
         for here, pairs in self._numbered_chunks(len(repeated)):
             rows = source.encode([line for line, _ in pairs]), target.encode([line for _, line in pairs])
-            verdict = self._verdicts(pairs, rows, repeated[here])
-            kept = verdict == KEPT
+            verdicts = self._verdicts(pairs, rows, repeated[here])
+            kept = verdicts == KEPT
             source.append(rows[0].select(kept))
             target.append(rows[1].select(kept))
             append(folder / "indices", here.start + np.flatnonzero(kept))
             append(folder / "hashes", hash_lines(compress((line for line, _ in pairs), kept)))
-            verdicts += np.bincount(verdict, minlength=len(verdicts))
+            counts += np.bincount(verdicts, minlength=len(counts))
             progress(here.stop)
-        dropped = dict(zip(REASONS, verdicts[1:].tolist(), strict=True))
+        dropped = dict(zip(REASONS, counts[1:].tolist(), strict=True))
         tally = Tally(len(repeated), dropped, source.tally(), target.tally())
         if tally.kept == 0:
             raise UserError(self._all_dropped(tally))

@@ -62,6 +62,8 @@ class Corpus:
             if self.part is None or self.part.has(pair[0]):
                 read = True
                 yield pair
+        if not read and self.part is not None:
+            raise UserError(f"{self}: no pair is in this part: change data.hold_out, or name files in data.valid")
         if not read:
             raise UserError(f"{self}: empty, there is no pair in it")
 

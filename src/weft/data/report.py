@@ -47,10 +47,9 @@ class Report:
 
 def make_report(train: TokenCache, others: Mapping[str, TokenCache]) -> Report:
     """Report on the training data and on the other splits by name."""
-    overlap = {name: count_known(cache.source_hashes, train.source_hashes) for name, cache in others.items()}
-    return Report(
-        (_split("train", train, None), *(_split(name, cache, overlap[name]) for name, cache in others.items())),
-    )
+    in_train = {name: count_known(cache.source_hashes, train.source_hashes) for name, cache in others.items()}
+    rest = [_split(name, cache, in_train[name]) for name, cache in others.items()]
+    return Report((_split("train", train, None), *rest))
 
 
 def render(report: Report) -> str:

@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from weft.core.errors import UserError
+from weft.choosing.recipe import inline
 from weft.corpora.fetch import get
 from weft.corpora.folder import CorpusFolder
 from weft.corpora.splits import Example
-from weft.demo.show import heading, pick, read_examples, show_example
+from weft.demo.show import heading, pick, show_example
 from weft.demo.tasks import TASKS, Task
+from weft.engine.evaluation import read_table
 from weft.engine.load import load_translator
 from weft.engine.translator import Translator
 from weft.metric.evaluate import evaluate
@@ -28,12 +29,12 @@ Name = Literal["translate", "pronounce", "spell"]
 def run_demo(name: Name, out: Path, data: Path, minutes: float | None, device: str) -> End:
     """The whole demo; what was interrupted goes on when it is started again."""
     task = TASKS[name]
-    say(f"{task.title} About {minutes or task.minutes:g} minutes. Ctrl-C stops it; started again, it goes on.")
+    say(f"{task.title} About {minutes or task.minutes:g} minutes.\nCtrl-C stops it; started again, it goes on.\n")
     corpus = get(task.corpus, data / task.corpus, say)
     end = train(task, corpus, out, minutes, device)
     if end != "interrupted":
         translator = load_translator(out, device=device)
-        show_results(task, translator, read_examples(corpus.test))
+        show_results(task, translator, [Example(*row) for row in zip(*read_table(corpus.test), strict=True)])
         draw_picture(task, translator, out)
         show_next(task, corpus, out)
     return end
@@ -42,19 +43,14 @@ def run_demo(name: Name, out: Path, data: Path, minutes: float | None, device: s
 def train(task: Task, corpus: CorpusFolder, out: Path, minutes: float | None, device: str) -> End:
     """What `weft train` does with the files of the corpus, or `weft train --resume` with a run that is there."""
     if out.exists():
-        if minutes is not None:
-            raise UserError(f"{out} exists, and goes on as it was begun: leave out --minutes, or give another --out")
+        say(f"{out} is there already, and goes on as it was begun; for a new one, give another --out")
         with display() as shown:
             return resume(out, shown, device)
-    say(f"\n$ {shlex.join(train_command(task, corpus, out, minutes))}")
+    time = minutes or task.minutes
+    files, valid = [str(corpus.train)], f"data.valid={inline([str(corpus.valid)])}"
+    say("\n$ " + shlex.join(["weft", "train", *files, valid, "--minutes", f"{time:g}", "--out", str(out)]))
     with display() as shown:
-        settings = [f"data.valid=[{corpus.valid}]"]
-        return start([str(corpus.train)], out, shown, settings=settings, minutes=minutes or task.minutes, device=device)
-
-
-def train_command(task: Task, corpus: CorpusFolder, out: Path, minutes: float | None) -> list[str]:
-    words = ["weft", "train", str(corpus.train), f"data.valid=[{corpus.valid}]"]
-    return [*words, "--minutes", f"{minutes or task.minutes:g}", "--out", str(out)]
+        return start(files, out, shown, settings=[valid], minutes=time, device=device)
 
 
 def show_results(task: Task, translator: Translator, test: Sequence[Example]) -> None:
@@ -85,17 +81,17 @@ def draw_picture(task: Task, translator: Translator, out: Path) -> None:
 def show_next(task: Task, corpus: CorpusFolder, out: Path) -> None:
     """Commands to type."""
     heading("What to try next")
-    longer = shlex.join(train_command(task, corpus, out.with_name(out.name + "-longer"), 30))
+    run = shlex.quote(str(out))
     for command in (
-        *(f"echo {shlex.quote(line)} | weft translate {out}" for line in task.tries[:1]),
-        *(f"echo {shlex.quote(line)} | weft translate {out} --json --best 3" for line in task.tries[1:]),
-        f"weft attention {out} {shlex.quote(task.tries[0])} --output picture.png",
-        f"weft evaluate {out} {corpus.test}",
-        longer,
+        *(f"echo {shlex.quote(line)} | weft translate {run}" for line in task.tries[:1]),
+        *(f"echo {shlex.quote(line)} | weft translate {run} --json --best 3" for line in task.tries[1:]),
+        f"weft attention {run} {shlex.quote(task.tries[0])} --output picture.png",
+        f"weft evaluate {run} {shlex.quote(str(corpus.test))}",
+        f"weft train {shlex.quote(str(out / 'recipe.yaml'))} --minutes 30 --out {shlex.quote(f'{out}-longer')}",
         "weft train YOUR.en YOUR.de --minutes 30 --out runs/mine",
     ):
         print(f"  {command}")
-    print(f"\nWhat was chosen, and why, is in {out / 'recipe.yaml'}. If `weft` is not found: . .venv/bin/activate")
+    print(f"\nWhat was chosen, and why, is in {out / 'recipe.yaml'}.\nIf `weft` is not found: . .venv/bin/activate")
 
 
 def say(text: str) -> None:

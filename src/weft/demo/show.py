@@ -4,19 +4,11 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from pathlib import Path
 
 from weft.corpora.splits import Example
 from weft.data.hashes import hash_lines
-from weft.data.lines import read_lines
 
 COLUMNS = 100
-
-
-def read_examples(path: Path) -> list[Example]:
-    """Sources with all their targets, from a test.tsv."""
-    rows = (line.split("\t") for line in read_lines(path))
-    return [Example(source, tuple(targets)) for source, *targets in rows]
 
 
 def pick(test: Sequence[Example], lengths: Sequence[int], *, by_letters: bool) -> list[Example]:

@@ -80,6 +80,34 @@ def _fill(file: BinaryIO, content: bytes | Writer) -> None:
         content(file)
 
 
+def check_free(path: Path, taken: str, option: str) -> None:
+    """Before any work: the folder can be made, and one that already holds something is never written into.
+
+    taken: what to say of one that does. option: the option with which a person names another.
+    """
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise UserError(f"{path} exists already{taken}")
+    above = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
+    if not above.is_dir() or not os.access(above, os.W_OK):
+        raise UserError(f"{path} cannot be made: {above} is no folder that can be written to. Give another {option}.")
+
+
+@contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """A folder to fill, with those above it: under another name, and renamed when it is whole.
+
+    One that is there and empty is filled as it is: it may be a disk of its own, or where a person stands.
+    """
+    if path.exists():
+        yield path
+        return
+    above = path.absolute().parent
+    above.mkdir(parents=True, exist_ok=True)
+    remove_leftovers(above)
+    with atomic_folder(path) as new:
+        yield new
+
+
 @contextmanager
 def atomic_folder(path: Path) -> Iterator[Path]:
     """A new empty folder to fill; when the block ends well it takes the place of `path`, otherwise nothing happened."""

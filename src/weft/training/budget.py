@@ -9,34 +9,41 @@ clock.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from statistics import fmean, median
 
 ENDLESS = 10**9  # steps: the length of a run for as long as it is not known
-MARGIN = 0.75  # of the open part of the time is waited for
+MARGIN = 0.9  # of the open part of the time is waited for
+SPIKE = 1.5  # times the median: what takes longer was disturbed by something else
 
 
-@dataclass(frozen=True)
+@dataclass
 class Spent:
-    """What a run has done so far. paused: the seconds of them that went into validating and saving."""
+    """The seconds of a run whose length is not known yet: before its first step, of each update, of each validation."""
 
-    steps: int
-    seconds: float
-    paused: float
-    before: float  # seconds before the first step: reading data
+    before: float = 0.0
+    updates: list[float] = field(default_factory=list)
+    validations: list[float] = field(default_factory=list)
+
+    def total(self) -> float:
+        return self.before + sum(self.updates) + sum(self.validations)
 
 
 def is_time(minutes: float, open_share: float, spent: Spent) -> bool:
     """Can the number of steps be fixed now?"""
-    return spent.before + spent.seconds >= 60 * minutes * open_share * MARGIN
+    return spent.total() >= 60 * minutes * open_share * MARGIN
 
 
 def steps_that_fit(minutes: float, open_share: float, spent: Spent, every: int) -> int:
     """n = s + (t - v) / (u + v / every): t seconds left, u those of an update, v of a validation, of which one ends it.
 
-    Never so few that the schedule should have known of it already.
+    v is the latest, since a model that has learned little writes long lines. Never so few steps that the schedule
+    should have known of it already.
     """
-    update = (spent.seconds - spent.paused) / spent.steps
-    validation = spent.paused / max(1, spent.steps // every)
-    left = 60 * minutes - spent.before - spent.seconds
-    fitting = spent.steps + math.floor((left - validation) / (update + validation / every))
-    return max(fitting, math.ceil(spent.steps / open_share))
+    done = len(spent.updates)
+    usual = SPIKE * median(spent.updates)
+    update = fmean(min(seconds, usual) for seconds in spent.updates)
+    validation = spent.validations[-1] if spent.validations else 0.0
+    left = 60 * minutes - spent.total()
+    fitting = done + math.floor((left - validation) / (update + validation / every))
+    return max(fitting, math.ceil(done / open_share))

@@ -10,7 +10,6 @@ best/  last/     model folders
 """
 
 import json
-import os
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,7 +21,7 @@ from weft.config.reader import describe, read
 from weft.config.recipe import Recipe
 from weft.config.registry import REGISTRY
 from weft.core.errors import UserError
-from weft.store.files import atomic_folder, locked, remove_leftovers, write_atomically
+from weft.store.files import check_free, locked, new_folder, remove_leftovers, write_atomically
 from weft.store.model_folder import load_tokenizers, save_tokenizers, write_json
 from weft.text.tokenizer import Tokenizer
 from weft.training.prepare import PreparedData
@@ -55,25 +54,16 @@ class RunFolder:
         return f"weft train --resume {shlex.quote(str(self.path))}"
 
     def check_free(self) -> None:
-        """Before any work: the folder can be made, and one that already holds something is never written into."""
-        if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
-            raise UserError(
-                f"{self.path} exists already. To go on with that run: {self.go_on_command()}; "
-                "to start a new one, give another --out or remove the folder."
-            )
-        above = next(folder for folder in (self.path, *self.path.absolute().parents) if folder.exists())
-        if not above.is_dir() or not os.access(above, os.W_OK):
-            raise UserError(
-                f"{self.path} cannot be made: {above} is no folder that can be written to. Give another --out."
-            )
+        """Before any work: can the folder be made?"""
+        taken = (
+            f". To go on with that run: {self.go_on_command()}; "
+            "to start a new one, give another --out or remove the folder."
+        )
+        check_free(self.path, taken, "--out")
 
     def create(self, recipe: Recipe, prepared: PreparedData, written: str | None) -> None:
         """Make the folder, with all that a later resume needs to begin at the same first step."""
-        if self.path.exists():  # empty: it may be a disk of its own, which cannot be replaced
-            fill(self.path, recipe, prepared, written)
-            return
-        self.path.absolute().parent.mkdir(parents=True, exist_ok=True)
-        with atomic_folder(self.path) as new:
+        with new_folder(self.path) as new:
             fill(new, recipe, prepared, written)
 
     def recipe(self) -> Recipe:

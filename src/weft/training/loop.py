@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
@@ -50,7 +52,7 @@ class Loop:
     recipe: Recipe
     parts: Parts
     display: Display
-    before: float = 0.0  # seconds that were spent before the loop
+    spent: Spent = field(default_factory=Spent)  # what is known of the time, with a budget of minutes
     position: Position = field(default_factory=Position)
     best: float | None = None  # the best validation so far
     since: int = 0  # validations after it
@@ -63,8 +65,9 @@ class Loop:
         log = Log(self.folder.log, self.position.step)
         updates = stream(self.parts.batches, self.position, self.recipe.train.accumulate)
         while (end := self._end(interrupt)) is None:
-            self._update(*next(updates))
-            self._fix_length(log)
+            with taking(self.spent.updates):
+                self._update(*next(updates))
+            self._fix_length()
             self._report(log)
             with self.meter.paused():
                 self._validate(log)
@@ -112,22 +115,25 @@ class Loop:
         self.position = position
         self.meter.add(sums)
 
-    def _fix_length(self, log: Log) -> None:
+    def _fix_length(self) -> None:
         """With a budget of minutes: once it can be told how many steps fit, this becomes a run of so many steps."""
-        settings = self.recipe.train
+        settings, share = self.recipe.train, self.parts.schedule.open
         if settings.steps is not None or settings.minutes is None:
+            self.spent = Spent()
             return
-        spent = Spent(self.position.step, self.meter.seconds(), self.meter.pauses, self.before)
-        share = self.parts.schedule.open
-        if not is_time(settings.minutes, share, spent):
+        if not is_time(settings.minutes, share, self.spent):
             return
-        steps = steps_that_fit(settings.minutes, share, spent, settings.validation.every)
+        if self.parts.validate is not None and not self.spent.validations:
+            with taking(self.spent.validations):
+                self.parts.validate(self.parts.trained)  # for its time alone
+        steps = steps_that_fit(settings.minutes, share, self.spent, settings.validation.every)
         self.recipe = replace(self.recipe, train=replace(settings, steps=steps, minutes=None))
         self.folder.keep_recipe(self.recipe)
         self.parts.schedule = settings.schedule(steps)
         self.parts.trained = self.parts.trained._replace(recipe=self.recipe)
-        log.write({"step": self.position.step, "minutes": settings.minutes, "steps": steps})
-        self.display.say(f"{steps:,} steps fit into {settings.minutes:g} minutes; written into {self.folder.path}")
+        told = f"{steps:,} steps fit into {settings.minutes:g} minutes; written into {self.folder.path}"
+        before = f" ({self.spent.before:.0f} seconds of them went into reading the data)"
+        self.display.say(told + (before if self.spent.before > 0.2 * 60 * settings.minutes else ""))
 
     def _advice(self, step: int) -> str:
         kept = self.folder.checkpoints
@@ -152,12 +158,16 @@ class Loop:
         settings, step = self.recipe.train, self.position.step
         if settings.steps is not None:
             return seconds / step * (settings.steps - step)
-        return max(0.0, 60 * (settings.minutes or 0.0) - self.before - seconds)
+        return max(0.0, 60 * (settings.minutes or 0.0) - self.spent.total())
 
     def _validate(self, log: Log) -> None:
         """Score the weights that would be kept (the average, if there is one), and keep them if they are the best."""
         if not self._due(self.recipe.train.validation.every):
             return
+        with taking(self.spent.validations):
+            self._validate_now(log)
+
+    def _validate_now(self, log: Log) -> None:
         raw = {name: weight.clone() for name, weight in weights_of(self.parts.trained.model).items()}
         kept = self._kept(raw)
         fill(self.parts.trained.model, kept, self.folder.path)
@@ -192,7 +202,13 @@ class Loop:
             "optimiser": self.parts.optimiser.tensors(),
             "average": self.parts.average.tensors() if self.parts.average else {},
         }
-        state = {"best": self.best, "since": self.since, "position": asdict(self.position), "meter": self.meter.state()}
+        state = {
+            "best": self.best,
+            "since": self.since,
+            "position": asdict(self.position),
+            "meter": self.meter.state(),
+            "spent": asdict(self.spent),
+        }
         save_checkpoint(self.folder.checkpoints, self.position.step, Checkpoint(groups, state))
         self.saved, self.saved_step = time.monotonic(), self.position.step
 
@@ -208,5 +224,15 @@ class Loop:
         if self.parts.average is not None:
             self.parts.average.restore(groups["average"])
         self.best, self.since, self.meter = state["best"], state["since"], Meter.restored(state["meter"])
+        earlier = Spent(**state["spent"])
+        self.spent = replace(earlier, before=earlier.before + self.spent.before)
         self.position = Position(**state["position"])
         self.saved_step = self.position.step
+
+
+@contextmanager
+def taking(seconds: list[float]) -> Iterator[None]:
+    """Note how long it takes."""
+    began = time.monotonic()
+    yield
+    seconds.append(time.monotonic() - began)

@@ -12,25 +12,23 @@ from weft.training.update import Sums
 class Meter:
     """Adds updates up; a report gives their means and starts anew.
 
-    A run that goes on gives the seconds it had, those of them that it was paused, what it had seen since its last
-    report, and in how many seconds.
+    A run that goes on gives the seconds it had, what it had seen since its last report, and in how many seconds.
     """
 
-    def __init__(self, seconds: float = 0.0, pauses: float = 0.0, seen: Sequence[Sums] = (), busy: float = 0.0):
+    def __init__(self, seconds: float = 0.0, seen: Sequence[Sums] = (), busy: float = 0.0):
         now = time.monotonic()
         self.started, self.since = now - seconds, now - busy
-        self.pauses, self.seen = pauses, list(seen)
+        self.seen = list(seen)
 
     @classmethod
     def restored(cls, state: dict[str, Any]) -> "Meter":
         """Go on from a state."""
-        return cls(state["seconds"], state["pauses"], [Sums(**sums) for sums in state["seen"]], state["busy"])
+        return cls(state["seconds"], [Sums(**sums) for sums in state["seen"]], state["busy"])
 
     def state(self) -> dict[str, Any]:
         """Plain numbers to go on from."""
         seen = [asdict(sums) for sums in self.seen]
-        busy = time.monotonic() - self.since
-        return {"seconds": self.seconds(), "pauses": self.pauses, "seen": seen, "busy": busy}
+        return {"seconds": self.seconds(), "seen": seen, "busy": time.monotonic() - self.since}
 
     def seconds(self) -> float:
         """The run's time so far."""
@@ -44,9 +42,7 @@ class Meter:
         """What is done inside does not count as training in tokens per second."""
         before = time.monotonic()
         yield
-        pause = time.monotonic() - before
-        self.since += pause
-        self.pauses += pause
+        self.since += time.monotonic() - before
 
     def report(self) -> dict[str, Any]:
         """Means since the last report. Tokens are real target tokens; their rate counts batches and updates."""

@@ -15,7 +15,7 @@ from weft.engine.device import pick_device
 from weft.model.build import build, parameters
 from weft.store.checkpoint import newest_checkpoint, remove_old
 from weft.store.model_folder import Trained
-from weft.training.budget import ENDLESS
+from weft.training.budget import ENDLESS, Spent
 from weft.training.checks import check
 from weft.training.folder import RunFolder
 from weft.training.interrupt import listening
@@ -25,12 +25,20 @@ from weft.training.progress import Display
 from weft.training.validation import Validator
 
 
-def new_run(recipe: Recipe, out: Path, display: Display, device: str = "auto", written: str | None = None) -> End:
+def new_run(
+    recipe: Recipe,
+    out: Path,
+    display: Display,
+    device: str = "auto",
+    written: str | None = None,
+    began: float | None = None,
+) -> End:
     """Train a new model; `out` must be new or empty, and is made only once the data is read without error.
 
-    written: the recipe as a file to edit, to be kept in the run folder.
+    written: the recipe as a file to edit, to be kept in the run folder. began: when the run's time began, by
+    time.monotonic (None: now).
     """
-    began = time.monotonic()
+    began = time.monotonic() if began is None else began
     check(recipe)
     folder = RunFolder(out)
     folder.check_free()
@@ -38,19 +46,27 @@ def new_run(recipe: Recipe, out: Path, display: Display, device: str = "auto", w
     prepared = prepare(recipe, None, display)
     parts = make_parts(recipe, prepared, place)
     folder.create(recipe, prepared, written)
-    return go(Loop(folder, recipe, parts, display, before=time.monotonic() - began))
+    with folder.locked():
+        return go(Loop(folder, recipe, parts, display, Spent(time.monotonic() - began)))
 
 
 def resume(out: Path, display: Display, device: str = "auto") -> End:
     """Go on with the run in `out` from its newest whole checkpoint."""
     began = time.monotonic()
     folder = RunFolder(out)
+    folder.recipe()  # a folder that is no run is told before anything is written into it
+    with folder.locked():
+        return resume_locked(folder, display, device, began)
+
+
+def resume_locked(folder: RunFolder, display: Display, device: str, began: float) -> End:
+    """The same once no other process can write into the run."""
     recipe = folder.recipe()
     folder.tidy()
     prepared = prepare(recipe, folder.tokenizers(), display)
     folder.check_same_data(prepared)
     parts = make_parts(recipe, prepared, pick_device(device))
-    loop = Loop(folder, recipe, parts, display, before=time.monotonic() - began)
+    loop = Loop(folder, recipe, parts, display, Spent(time.monotonic() - began))
     checkpoint = newest_checkpoint(folder.checkpoints, display.say)
     if checkpoint is not None:
         loop.restore(checkpoint)
@@ -88,7 +104,7 @@ def go(loop: Loop) -> End:
     """Run the loop, with signals heard; tell how it ended."""
     loop.display.say(f"{parameters(loop.parts.trained.model):,} parameters")
     loop.parts.trained.model.train()
-    with loop.folder.locked(), listening() as interrupt:
+    with listening() as interrupt:
         end = loop.run(interrupt)
     folder, step = loop.folder, loop.position.step
     told = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -27,6 +28,7 @@ def start(
     device: str = "auto",
 ) -> End:
     """Train on `what`: a recipe as plain data, the name of one, or the names of data files."""
+    began = time.monotonic()
     if isinstance(what, dict):
         return new_run(load_recipe(what, [*clock(minutes), *settings]), out, display, device)
     if is_recipe(what):
@@ -36,7 +38,7 @@ def start(
     RunFolder(out).check_free()  # before anything is read
     chosen = choose_recipe(what, settings, minutes, device)
     display.say(chosen.lines)
-    return new_run(chosen.recipe, out, display, device, chosen.yaml)
+    return new_run(chosen.recipe, out, display, device, chosen.yaml, began)
 
 
 def clock(minutes: float | None) -> list[str]:
