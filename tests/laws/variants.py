@@ -105,8 +105,8 @@ def models() -> Iterator[Variant]:
     for slot, role in (("source", Embed), ("encoder", Encoder), ("target", Embed), ("decoder", Decoder)):
         for variant in variants(role):
             yield Variant(f"{slot}-{variant.name}", whole(slot, variant.make))
-    for role, (slot, host_role, host, setting) in HOSTS.items():
-        for variant in variants(role):
+    for inner, (slot, host_role, host, setting) in HOSTS.items():
+        for variant in variants(inner):
             hosted = partial(small(REGISTRY[host_role][host]), **{setting: variant.make})
             yield Variant(f"{host}-{setting}={variant.name}", whole(slot, hosted))
 

@@ -14,15 +14,17 @@ from weft.model.build import Slots, build, parameters
 from weft.model.decoders.bahdanau import Bahdanau
 from weft.model.encoders.transformer import TransformerEncoder
 from weft.model.head import Linear
+from weft.nn.bridges import Linear as LinearBridge
 from weft.nn.dropout import Dropout
 from weft.nn.embedding import Embedding
 from weft.nn.positions import Learned, Sinusoidal
 
+MEAN = partial(LinearBridge, of="mean")
 TINY = Slots(
     source=partial(Embedding, dim=8),
     encoder=partial(TransformerEncoder, layers=1, heads=2, hidden=8),
     target=partial(Embedding, dim=8),
-    decoder=partial(Bahdanau, start="mean", maxout=8),
+    decoder=partial(Bahdanau, bridge=MEAN, maxout=8),
 )
 
 
@@ -93,7 +95,7 @@ def test_a_head_scores_chosen_classes_alone() -> None:
     ("changed", "joint", "message"),
     [
         ({"tie": "all"}, False, "model.tie: all needs one vocabulary"),
-        ({"tie": "output", "decoder": partial(Bahdanau, start="mean", maxout=5)}, True, "different widths, 8 and 5"),
+        ({"tie": "output", "decoder": partial(Bahdanau, bridge=MEAN, maxout=5)}, True, "different widths, 8 and 5"),
         ({"encoder": partial(TransformerEncoder, heads=3)}, True, "model.encoder: 3 heads do not divide the width 8"),
         ({"decoder": Bahdanau}, True, "model.decoder: bridge: of: last needs an encoder with a last state"),
         ({"source": partial(Embedding, dim=7, positions=Sinusoidal)}, True, "model.source: sinusoidal"),

@@ -22,7 +22,7 @@ from weft.nn.cells.stacked import Stacked
 from weft.nn.cells.variational import Variational
 from weft.nn.embedding import Embedding
 from weft.nn.positions import Learned, Positions, Sinusoidal
-from weft.nn.scores import Additive, Dot, General, Location, ScaledDot, Score
+from weft.nn.scores import Additive, Concat, Dot, General, Location, ScaledDot, Score
 from weft.nn.scores import Cosine as CosineScore
 from weft.nn.windows import Global, LocalMonotonic, LocalPredictive, Window
 from weft.objective.cross_entropy import CrossEntropy
@@ -70,7 +70,7 @@ REGISTRY: Mapping[type, Mapping[str, type]] = {
         "scaled-dot": ScaledDot,
         "general": General,
         "additive": Additive,
-        "concat": Additive,
+        "concat": Concat,
         "cosine": CosineScore,
         "location": Location,
     },

@@ -87,7 +87,6 @@ class Cosine(nn.Module):
 class Additive(nn.Module):
     """e = v·tanh(W q + U k). Bahdanau et al. 2015, appendix A.1.2; U k is computed once per sentence.
 
-    The same as Luong's concat, v·tanh([W U] [q; k]) (2015, equation 8): the registry has both names.
     form: summed is v·tanh(W (q + k)), which needs one width for both.
     coverage: + w c_j inside, where c_j is the weight that key j has had so far (See et al. 2017, equation 11).
     """
@@ -119,6 +118,10 @@ class Additive(nn.Module):
         if self.cover is not None and coverage is not None:
             hidden = hidden + coverage[..., None] * self.cover
         return torch.tanh(hidden) @ self.vector
+
+
+class Concat(Additive):
+    """e = v·tanh([W U] [q; k]). Luong et al. 2015, equation 8: another writing of `additive`, the same numbers."""
 
 
 class Location(nn.Module):

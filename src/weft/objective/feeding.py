@@ -22,6 +22,9 @@ class Feeding(Protocol):
 class Truth(nn.Module):
     """Teacher forcing: at each position the true tokens before it. Williams & Zipser 1989."""
 
+    def __init__(self) -> None:
+        super().__init__()
+
     def forward(self, model: Model, batch: Batch, step: int) -> Tensor:  # noqa: ARG002 (as all feedings)
         return model.features(batch).hidden
 

@@ -38,7 +38,7 @@ class Cho(nn.Module):
     ):
         super().__init__()
         self.dim = maxout
-        self.cell = cell(input_dim + summary)
+        self.cell = cell(input_dim + summary, 0)
         self.summary = Linear(memory, (summary,), of="last" if memory.final else "mean")
         self.bridge = bridge(memory, self.cell.state_dims)
         self.deep = Maxout(self.cell.dim + input_dim + summary, maxout)

@@ -30,7 +30,7 @@ class Sutskever(nn.Module):
         dropout: Rate = 0.0,
     ):
         super().__init__()
-        self.cell = cell(input_dim)
+        self.cell = cell(input_dim, 0)
         self.dim = self.cell.dim
         self.bridge = bridge(memory, self.cell.state_dims)
         self.dropout = Dropout(dropout)

@@ -66,7 +66,7 @@ class Layer(nn.Module):
     def __init__(self, input_dim: int, cell: Make[Cell], ways: Ways, merge: Merge):
         super().__init__()
         self.directions = {"forward": (False,), "backward": (True,)}.get(ways, (False, True))
-        self.cells = stack(cell(input_dim) for _ in self.directions)
+        self.cells = stack(cell(input_dim, 0) for _ in self.directions)
         self.state_dims = tuple(one.state_dims for one in self.cells)
         both = len(self.cells) > 1
         width = self.cells[0].dim

@@ -7,14 +7,15 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 from weft.core.padded import Padded
+from weft.nn.cells.products import Orthogonal
 from weft.nn.cells.role import States
 
 
 Linear = tuple[Tensor, Tensor]  # a matrix and a bias
 
 
-def linear(module: nn.Linear) -> Linear:
-    """torch's kernels want a bias for each product."""
+def linear(module: nn.Linear | Orthogonal) -> Linear:
+    """The matrix and the bias: torch's kernels want one for each product."""
     weight = module.weight
     return weight, weight.new_zeros(len(weight)) if module.bias is None else module.bias
 

@@ -25,7 +25,7 @@ class GRU(nn.Module):
     def __init__(
         self,
         input_dim: int,
-        extra_dim: int = 0,
+        extra_dim: int,
         *,
         dim: Count = 256,
         reset: Literal["before", "after"] = "before",
@@ -64,7 +64,6 @@ class GRU(nn.Module):
     def run(self, x: Padded, states: States) -> tuple[Padded, States]:
         if not self.fused:
             return unroll(self, x, states)
-        gates, candidate = self.gates.matrix.weight, self.candidate.matrix
-        bias = torch.cat([candidate.bias.new_zeros(2 * self.dim), candidate.bias])
-        recurrence = torch.cat([gates, candidate.weight]), bias
+        products = linear(self.gates.matrix), linear(self.candidate.matrix)
+        recurrence = torch.cat([weight for weight, _ in products]), torch.cat([bias for _, bias in products])
         return run_fused(torch.gru, x, states, linear(self.inputs.input), recurrence)

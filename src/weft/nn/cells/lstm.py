@@ -28,7 +28,7 @@ class LSTM(nn.Module):
     def __init__(
         self,
         input_dim: int,
-        extra_dim: int = 0,
+        extra_dim: int,
         *,
         dim: Count = 256,
         peepholes: Literal["none", "diagonal", "full"] = "none",

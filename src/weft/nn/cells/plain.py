@@ -18,7 +18,7 @@ class Plain(nn.Module):
     """h' = tanh(W x + U h + b)."""
 
     def __init__(
-        self, input_dim: int, extra_dim: int = 0, *, dim: Count = 256, normalise: bool = False, keep: Keep = "free"
+        self, input_dim: int, extra_dim: int, *, dim: Count = 256, normalise: bool = False, keep: Keep = "free"
     ):
         super().__init__()
         self.dim, self.top = dim, 0

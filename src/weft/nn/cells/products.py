@@ -2,8 +2,9 @@
 
 from typing import Literal
 
+import torch
 from torch import Tensor, nn
-from torch.nn.utils import parametrizations
+from torch.nn import functional as F
 
 from weft.nn.initial import orthogonal_blocks
 
@@ -35,20 +36,47 @@ class Inputs(nn.Module):
 class Recurrence(nn.Module):
     """U h. It starts with an orthogonal block for each gate (Saxe et al. 2014).
 
-    keep: orthogonal holds it at UᵀU = 1 in training, so that no product with it makes a vector longer or, for a plain
-    cell, shorter.
+    keep: orthogonal holds each block there in training, so that no power of it makes a vector longer or shorter.
     """
 
     def __init__(self, dim: int, rows: int, *, normalise: bool, keep: Keep, bias: bool = False):
         super().__init__()
-        self.matrix = nn.Linear(dim, rows, bias=bias)
-        orthogonal_blocks(self.matrix.weight, dim)
-        if keep == "orthogonal":
-            parametrizations.orthogonal(self.matrix)
+        self.matrix = free(dim, rows, bias=bias) if keep == "free" else Orthogonal(dim, rows, bias=bias)
         self.norm = norm(rows, normalise)
 
     def forward(self, h: Tensor) -> Tensor:
         return self.norm(self.matrix(h))
+
+
+def free(dim: int, rows: int, *, bias: bool) -> nn.Linear:
+    matrix = nn.Linear(dim, rows, bias=bias)
+    orthogonal_blocks(matrix.weight, dim)
+    return matrix
+
+
+class Orthogonal(nn.Module):
+    """U x + b, where every square block of U stays orthogonal: exp(A - Aᵀ) Q, with Q fixed and A learned from zero.
+
+    Lezcano-Casado & Martínez-Rubio 2019, section 3: the exponential of a skew-symmetric matrix is a rotation.
+    """
+
+    def __init__(self, dim: int, rows: int, *, bias: bool):
+        super().__init__()
+        first = torch.empty(rows, dim)
+        orthogonal_blocks(first, dim)
+        self.first: Tensor
+        self.register_buffer("first", first)  # Q of each block
+        self.learned = nn.Parameter(torch.zeros(rows, dim))  # A of each block
+        self.bias = nn.Parameter(torch.zeros(rows)) if bias else None
+
+    @property
+    def weight(self) -> Tensor:
+        blocks = self.learned.view(-1, self.learned.shape[1], self.learned.shape[1])
+        rotation = torch.linalg.matrix_exp(blocks - blocks.transpose(1, 2))
+        return (rotation @ self.first.view_as(blocks)).view_as(self.first)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.linear(x, self.weight, self.bias)
 
 
 def norm(rows: int, wanted: bool) -> nn.Module:

@@ -27,7 +27,7 @@ class Stacked(nn.Module):
     def __init__(
         self,
         input_dim: int,
-        extra_dim: int = 0,
+        extra_dim: int,
         *,
         cell: Make[Cell] = LSTM,
         layers: Count = 2,

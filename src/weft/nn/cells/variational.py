@@ -19,7 +19,7 @@ class Variational(nn.Module):
     m_h is carried along, drawn before the first step.
     """
 
-    def __init__(self, input_dim: int, extra_dim: int = 0, *, cell: Make[Cell] = LSTM, dropout: Rate = 0.2):
+    def __init__(self, input_dim: int, extra_dim: int, *, cell: Make[Cell] = LSTM, dropout: Rate = 0.2):
         super().__init__()
         self.cell = cell(input_dim, extra_dim)
         self.dim, self.state_dims, self.top = self.cell.dim, self.cell.state_dims, self.cell.top
