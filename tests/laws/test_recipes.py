@@ -46,7 +46,9 @@ def test_the_small_variant_of_every_file_learns(recipe: Recipe) -> None:
     model = build(small.model, VOCABULARY, VOCABULARY, joint=True)
     optimiser, objective = small.train.optimiser(model.parameters()), small.objective()
     pairs = batch((5, 6), (3, 4), (7, 2))
-    losses = [update(model, objective, optimiser, [pairs], step=step, rate=0.01, clip=1.0).loss for step in range(1, 21)]
+    losses = [
+        update(model, objective, optimiser, [pairs], step=step, rate=0.01, clip=1.0).loss for step in range(1, 21)
+    ]
     assert all(0 < loss < float("inf") for loss in losses)
     assert losses[-1] < 0.8 * losses[0]
 

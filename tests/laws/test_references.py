@@ -124,7 +124,11 @@ def test_lstm_is_the_papers(peepholes: Any, coupled: bool) -> None:
     w, b, u = (array(p) for p in (cell.inputs.input.weight, cell.inputs.input.bias, cell.recurrence.matrix.weight))
 
     def peep(gate: Any, c: Array) -> Any:
-        weights = {"none": lambda: 0.0, "diagonal": lambda: c * array(gate.weight), "full": lambda: c @ array(gate.matrix.weight).T}
+        weights = {
+            "none": lambda: 0.0,
+            "diagonal": lambda: c * array(gate.weight),
+            "full": lambda: c @ array(gate.matrix.weight).T,
+        }
         return weights[peepholes]()
 
     h = c = np.zeros((2, 7))
@@ -297,7 +301,9 @@ def test_local_windows_are_luongs(steps: tuple[int, ...]) -> None:
                 q, h = array(query[row, t]), array(data.data[row, :length])
                 p, gauss = float(min(t, length - 1)), np.ones(length)
                 if make is LocalPredictive:
-                    hidden, vector = (array(attention.window.get_parameter(f"{n}.weight")) for n in ("hidden", "vector"))  # type: ignore[attr-defined]
+                    hidden, vector = (
+                        array(attention.window.get_parameter(f"{n}.weight")) for n in ("hidden", "vector")
+                    )  # type: ignore[attr-defined]
                     p = length * float(sigmoid(vector @ np.tanh(hidden @ q))[0])
                     gauss = np.exp(-((np.arange(length) - p) ** 2) / (2 * (2 / 2) ** 2))
                 e = np.where(np.abs(np.arange(length) - p) <= 2, h @ q, -np.inf)

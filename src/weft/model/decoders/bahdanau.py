@@ -64,7 +64,8 @@ class Bahdanau(nn.Module):
         outputs, contexts, looks = [], [], []
         for projected in self.cell.project(x.transpose(0, 1)).unbind(0):
             context, weights, past = self.attention(s[:, None], prepared, past)
-            s, carry = self.cell(projected, carry, context[:, 0])
+            with watch.place("decoder"):
+                s, carry = self.cell(projected, carry, context[:, 0])
             outputs.append(s)
             contexts.append(context)
             looks.append(weights)

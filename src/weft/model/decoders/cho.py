@@ -5,6 +5,7 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
+from weft.core import watch
 from weft.core.padded import Padded
 from weft.core.state import State
 from weft.core.types import Count, Make, Rate
@@ -52,6 +53,7 @@ class Cho(nn.Module):
         c = cast(Tensor, state.memory)  # [B,C]
         per_row = c.repeat_interleave(len(x) // len(c), 0)[:, None].expand(-1, x.shape[1], -1)
         inputs = Padded(torch.cat([x, per_row], -1), torch.ones(x.shape[:2], dtype=torch.bool, device=x.device))
-        outputs, states = self.cell.run(inputs, self.cell.states(state.carry))
+        with watch.place("decoder"):
+            outputs, states = self.cell.run(inputs, self.cell.states(state.carry))
         hidden = self.deep(torch.cat([outputs.data, x, per_row], -1))
         return Output(self.dropout(hidden), None), State(c, self.cell.start(states))

@@ -75,8 +75,10 @@ class GNMT(nn.Module):
         outputs, looks = [], []
         for projected in self.lowest.project(x.transpose(0, 1)).unbind(0):
             context, weights, past = self.attention(y[:, None], prepared, past)
-            y, low = self.lowest(projected, low, context[:, 0])
-            top, up = self.upper(self.upper.project(self.dropout(y)), up, context[:, 0])
+            with watch.place("decoder.lowest"):
+                y, low = self.lowest(projected, low, context[:, 0])
+            with watch.place("decoder.upper"):
+                top, up = self.upper(self.upper.project(self.dropout(y)), up, context[:, 0])
             outputs.append(top)
             looks.append(weights)
         attention = torch.cat(looks, 2)

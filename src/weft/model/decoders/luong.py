@@ -65,12 +65,11 @@ class Luong(nn.Module):
         watch.note("decoder.0.across", weights)
         return Output(hidden, weights.mean(1)), State(state.memory, carry)
 
-    def _at_once(
-        self, x: Tensor, prepared: Prepared, carry: tuple[Tree, Tensor, Tree]
-    ) -> tuple[Tensor, Tensor, Tree]:
+    def _at_once(self, x: Tensor, prepared: Prepared, carry: tuple[Tree, Tensor, Tree]) -> tuple[Tensor, Tensor, Tree]:
         inner, _, past = carry
         whole = Padded(x, torch.ones(x.shape[:2], dtype=torch.bool, device=x.device))
-        outputs, states = self.cell.run(whole, self.cell.states(inner))
+        with watch.place("decoder"):
+            outputs, states = self.cell.run(whole, self.cell.states(inner))
         hidden, weights, past = self._look(outputs.data, prepared, past)
         return hidden, weights, (self.cell.start(states), hidden[:, -1], past)
 
@@ -78,7 +77,8 @@ class Luong(nn.Module):
         inner, fed, past = carry
         hiddens, looks = [], []
         for projected in self.cell.project(x.transpose(0, 1)).unbind(0):
-            h, inner = self.cell(projected, inner, fed)
+            with watch.place("decoder"):
+                h, inner = self.cell(projected, inner, fed)
             hidden, weights, past = self._look(h[:, None], prepared, past)
             fed = hidden[:, 0]
             hiddens.append(hidden)

@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor, nn
 
+from weft.core import watch
 from weft.core.padded import Padded
 from weft.core.state import State
 from weft.core.types import Make, Rate
@@ -40,5 +41,6 @@ class Sutskever(nn.Module):
 
     def forward(self, x: Tensor, state: State) -> tuple[Output, State]:
         whole = Padded(x, torch.ones(x.shape[:2], dtype=torch.bool, device=x.device))
-        outputs, states = self.cell.run(whole, self.cell.states(state.carry))
+        with watch.place("decoder"):
+            outputs, states = self.cell.run(whole, self.cell.states(state.carry))
         return Output(self.dropout(outputs.data), None), State((), self.cell.start(states))

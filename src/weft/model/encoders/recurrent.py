@@ -5,6 +5,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
+from weft.core import watch
 from weft.core.padded import Padded
 from weft.core.types import Count, Make, Rate
 from weft.nn.cells.gru import GRU
@@ -53,7 +54,8 @@ class Recurrent(nn.Module):
     def forward(self, x: Padded) -> Memory:
         final: list[tuple[States, ...]] = []
         for number, layer in enumerate(self.layers):
-            y, states = layer(x)
+            with watch.place(f"encoder.{number}"):
+                y, states = layer(x)
             add = self.residual and number > 0 and y.shape == x.data.shape
             x = x.with_data(self.dropout(x.data + y if add else y))
             final.append(states)
@@ -90,7 +92,6 @@ class Layer(nn.Module):
 
 def run(cell: Cell, x: Padded, *, backward: bool) -> tuple[Padded, States]:
     """The cell over the sequence in one direction; outputs stand where their inputs stood."""
-    if not backward:
-        return cell.run(x, zeros(cell, x.data))
-    outputs, states = cell.run(x.reverse(), zeros(cell, x.data))
-    return outputs.reverse(), states
+    with watch.place("backward" if backward else "forward"):
+        outputs, states = cell.run(x.reverse() if backward else x, zeros(cell, x.data))
+    return outputs.reverse() if backward else outputs, states

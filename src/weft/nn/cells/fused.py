@@ -29,7 +29,15 @@ def run_fused(
     sorted_first = [part.index_select(0, order)[None] for part in first]
     weights = [inputs[0], recurrence[0], inputs[1], recurrence[1]]
     outputs, *last = kernel(
-        packed.data, packed.batch_sizes, sorted_first if len(first) > 1 else sorted_first[0], weights, True, 1, 0.0, False, False
+        packed.data,
+        packed.batch_sizes,
+        sorted_first if len(first) > 1 else sorted_first[0],
+        weights,
+        True,
+        1,
+        0.0,
+        False,
+        False,
     )
     sequence = PackedSequence(outputs, packed.batch_sizes, order, back)
     padded, _ = pad_packed_sequence(sequence, batch_first=True, total_length=x.data.shape[1])

@@ -55,14 +55,15 @@ class GRU(nn.Module):
         total = self.inputs(projected, extra)
         gates, candidate = total[..., : 2 * self.dim], total[..., 2 * self.dim :]
         reset, update = torch.sigmoid(gates + self.gates(h)).chunk(2, -1)
-        watch.note("gates.reset", reset)
-        watch.note("gates.update", update)
+        watch.note("reset", reset)
+        watch.note("update", update)
         inner = reset * self.candidate(h) if self.after else self.candidate(reset * h)
         h = torch.lerp(torch.tanh(candidate + inner), h, update)
+        watch.note("h", h)
         return h, (h,)
 
     def run(self, x: Padded, states: States) -> tuple[Padded, States]:
-        if not self.fused:
+        if not self.fused or watch.watched():
             return unroll(self, x, states)
         products = linear(self.gates.matrix), linear(self.candidate.matrix)
         recurrence = torch.cat([weight for weight, _ in products]), torch.cat([bias for _, bias in products])

@@ -64,13 +64,13 @@ class LSTM(nn.Module):
         let_in = 1 - kept if self.coupled else torch.sigmoid(self.input_peephole(new[0], c))
         later = kept * c + let_in * torch.tanh(candidate)
         out = torch.sigmoid(self.output_peephole(out, later if self.sees_new else c))
-        for name, gate in (("input", let_in), ("forget", kept), ("output", out)):
-            watch.note(f"gates.{name}", gate)
         h = out * torch.tanh(later)
+        for name, tensor in (("input", let_in), ("forget", kept), ("output", out), ("h", h), ("c", later)):
+            watch.note(name, tensor)
         return h, (h, later)
 
     def run(self, x: Padded, states: States) -> tuple[Padded, States]:
-        if not self.fused:
+        if not self.fused or watch.watched():
             return unroll(self, x, states)
         return run_fused(torch.lstm, x, states, linear(self.inputs.input), linear(self.recurrence.matrix))
 

@@ -5,6 +5,7 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
+from weft.core import watch
 from weft.core.padded import Padded
 from weft.core.tree import Tree
 from weft.core.types import Count
@@ -39,9 +40,10 @@ class Plain(nn.Module):
     def forward(self, projected: Tensor, carry: Tree, extra: Tensor | None = None) -> tuple[Tensor, Tree]:
         (h,) = self.states(carry)
         h = torch.tanh(self.inputs(projected, extra) + self.recurrence(h))
+        watch.note("h", h)
         return h, (h,)
 
     def run(self, x: Padded, states: States) -> tuple[Padded, States]:
-        if not self.fused:
+        if not self.fused or watch.watched():
             return unroll(self, x, states)
         return run_fused(torch.rnn_tanh, x, states, linear(self.inputs.input), linear(self.recurrence.matrix))

@@ -7,6 +7,7 @@ from typing import Literal, cast
 
 from torch import Tensor, nn
 
+from weft.core import watch
 from weft.core.padded import Padded
 from weft.core.tree import Tree
 from weft.core.types import Count, Make, Rate
@@ -60,10 +61,12 @@ class Stacked(nn.Module):
     def forward(self, projected: Tensor, carry: Tree, extra: Tensor | None = None) -> tuple[Tensor, Tree]:
         first, *rest = cast(tuple[Tree, ...], carry)
         lowest, *above = self.cells
-        x, after = lowest(projected, first, extra)
+        with watch.place("0"):
+            x, after = lowest(projected, first, extra)
         carried = [after]
-        for cell, before in zip(above, rest, strict=True):
-            y, after = cell(cell.project(self.dropout(x)), before, extra)
+        for number, (cell, before) in enumerate(zip(above, rest, strict=True), start=1):
+            with watch.place(str(number)):
+                y, after = cell(cell.project(self.dropout(x)), before, extra)
             x = self._joined(x, y)
             carried.append(after)
         return x, tuple(carried)
@@ -71,9 +74,11 @@ class Stacked(nn.Module):
     def run(self, x: Padded, states: States) -> tuple[Padded, States]:
         """Cell by cell, so that each may use its kernel."""
         first, *rest = self._shares(states)
-        y, after = self.cells[0].run(x, first)
-        for cell, share in zip(self.cells[1:], rest, strict=True):
-            above, more = cell.run(y.with_data(self.dropout(y.data)), share)
+        with watch.place("0"):
+            y, after = self.cells[0].run(x, first)
+        for number, (cell, share) in enumerate(zip(self.cells[1:], rest, strict=True), start=1):
+            with watch.place(str(number)):
+                above, more = cell.run(y.with_data(self.dropout(y.data)), share)
             y, after = y.with_data(self._joined(y.data, above.data)), after + more
         return y, after
 
