@@ -293,14 +293,14 @@ def test_concat_is_additive() -> None:
 def test_local_windows_are_luongs(steps: tuple[int, ...]) -> None:
     data = half_padded(2, 7, 8)
     memory, query = Memory(data.data, data.data, data.mask), sequence(2, 10, 8).data
-    for make in (LocalMonotonic, LocalPredictive):
-        attention = Attention(8, Sizes(8, 8), score=Dot, window=partial(make, reach=2)).double()
+    for window in (LocalMonotonic, LocalPredictive):
+        attention = Attention(8, Sizes(8, 8), score=Dot, window=partial(window, reach=2)).double()
         _, weights, _ = attention(query, attention.prepare(memory), attention.start(memory))
         for row, length in enumerate((7, 3)):
             for t in steps:
                 q, h = array(query[row, t]), array(data.data[row, :length])
                 p, gauss = float(min(t, length - 1)), np.ones(length)
-                if make is LocalPredictive:
+                if window is LocalPredictive:
                     hidden, vector = (
                         array(attention.window.get_parameter(f"{n}.weight")) for n in ("hidden", "vector")
                     )  # type: ignore[attr-defined]

@@ -35,7 +35,7 @@ from weft.optim.schedules import Cosine, InverseSquareRoot, Linear, Schedule, Wa
 from weft.search.beam import Beam
 from weft.search.exhaustive import Exhaustive
 from weft.search.greedy import Greedy
-from weft.search.penalties import GNMT as GNMTLength
+from weft.search.penalties import GNMT as GNMTLength  # noqa: N811 (a name, no constant)
 from weft.search.penalties import Average as AverageLength
 from weft.search.penalties import NoPenalty, Penalty
 from weft.search.role import Search

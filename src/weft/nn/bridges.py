@@ -29,7 +29,7 @@ class Zeros(nn.Module):
 
 
 class Copy(nn.Module):
-    """s_0 = h_T, layer by layer; what both directions of a layer end with stands side by side. Sutskever et al. 2014."""
+    """s_0 = h_T, layer by layer; what two directions of a layer end with stands side by side. Sutskever et al. 2014."""
 
     def __init__(self, memory: Sizes, state_dims: tuple[int, ...]):
         super().__init__()
@@ -46,7 +46,7 @@ class Linear(nn.Module):
     """s_0 = W e + b for each state, with e = all that the encoder ends with; sizes may differ.
 
     of: `ends`, the last states of all layers and directions; `last`, the top layer's output in its last direction (h_1
-    of the backward cell in Bahdanau et al. 2015); `mean`, the mean annotation, which every encoder has (Xu et al. 2015).
+    of the backward cell in Bahdanau et al. 2015); `mean`, the mean annotation, which every encoder has.
     squash: tanh(W e + b), as in Bahdanau's paper.
     """
 

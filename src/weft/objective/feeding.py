@@ -33,9 +33,9 @@ class Scheduled(nn.Module):
     """Scheduled sampling: with probability e(step) the true token, else one of the model's own. Bengio et al. 2015.
 
     each: whether the coin is thrown for each token, or once for a sequence. own: the model's best guess, or one drawn
-    from its distribution. passes: `steps` feeds token by token, so that an own token follows from the own tokens before it;
-    `two` guesses all tokens in a first pass over the truth, and feeds the mixture in a second (Mihaylova & Martins
-    2019), which keeps a Transformer parallel. No gradient goes through the choice.
+    from its distribution. passes: `steps` feeds token by token, so that an own token follows from the own tokens
+    before it; `two` guesses all tokens in a first pass over the truth, and feeds the mixture in a second (Mihaylova &
+    Martins 2019), which keeps a Transformer parallel. No gradient goes through the choice.
     """
 
     def __init__(

@@ -10,7 +10,6 @@ from weft.core.padded import Padded
 from weft.nn.cells.products import Orthogonal
 from weft.nn.cells.role import States
 
-
 Linear = tuple[Tensor, Tensor]  # a matrix and a bias
 
 
