@@ -104,11 +104,16 @@ def models() -> Iterator[Variant]:
     """Whole models: each variant of a slot among plain neighbours, and each variant of a part inside its host."""
     for slot, role in (("source", Embed), ("encoder", Encoder), ("target", Embed), ("decoder", Decoder)):
         for variant in variants(role):
-            yield Variant(f"{slot}-{variant.name}", whole(slot, variant.make))
+            if (slot, variant.name) != ("target", "none"):  # which fits no decoder
+                yield Variant(f"{slot}-{variant.name}", whole(slot, variant.make))
     for inner, (slot, host_role, host, setting) in HOSTS.items():
         for variant in variants(inner):
             hosted = partial(small(REGISTRY[host_role][host]), **{setting: variant.make})
             yield Variant(f"{host}-{setting}={variant.name}", whole(slot, hosted))
+    for variant in variants(Decoder):
+        slots = replace(language_model(), decoder=variant.make)
+        if fits(slots):
+            yield Variant(f"language-model-{variant.name}", partial(make, slots))
 
 
 def whole(slot: str, part: Callable[..., Any]) -> Callable[[], Model]:
@@ -116,17 +121,22 @@ def whole(slot: str, part: Callable[..., Any]) -> Callable[[], Model]:
     for base in bases():
         changed: Any = {slot: part}
         slots = replace(base, **changed)
-        try:
-            with torch.device("meta"):
-                build(slots, VOCABULARY, VOCABULARY, joint=True)
-        except ConfigError:
-            continue
-        return partial(make, slots)
-    return partial(make, slots)  # which tells what does not fit
+        if fits(slots):
+            break
+    return partial(make, slots)  # which tells what does not fit, if nothing does
+
+
+def fits(slots: Slots) -> bool:
+    try:
+        with torch.device("meta"):
+            build(slots, VOCABULARY, VOCABULARY, joint=True)
+    except ConfigError:
+        return False
+    return True
 
 
 def bases() -> Iterator[Slots]:
-    """Recurrent encoders of several kinds, for bridges that copy what they end with; both ways 4 + 4 wide."""
+    """Recurrent encoders of several kinds, for bridges that copy what they end with, both ways 4 + 4 wide; and none."""
     plain = small(REGISTRY[Embed]["tokens"])
     decoder = small(REGISTRY[Decoder]["transformer"])
     for layers in (1, 2):
@@ -134,6 +144,17 @@ def bases() -> Iterator[Slots]:
             cell = partial(small(REGISTRY[Cell][name]), dim=4)
             encoder = partial(small(REGISTRY[Encoder]["recurrent"]), cell=cell, layers=layers)
             yield Slots(source=plain, encoder=encoder, target=plain, decoder=decoder)
+    yield language_model()
+
+
+def language_model() -> Slots:
+    """A decoder without a source."""
+    return Slots(
+        source=REGISTRY[Embed]["none"],
+        encoder=REGISTRY[Encoder]["none"],
+        target=small(REGISTRY[Embed]["tokens"]),
+        decoder=small(REGISTRY[Decoder]["transformer"]),
+    )
 
 
 def make(slots: Slots) -> Model:

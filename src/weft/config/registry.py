@@ -8,6 +8,7 @@ from weft.model.decoders.gnmt import GNMT
 from weft.model.decoders.luong import Luong
 from weft.model.decoders.sutskever import Sutskever
 from weft.model.decoders.transformer import TransformerDecoder
+from weft.model.encoders.nothing import Nothing
 from weft.model.encoders.recurrent import Recurrent
 from weft.model.encoders.transformer import TransformerEncoder
 from weft.model.head import Linear as LinearHead
@@ -20,7 +21,7 @@ from weft.nn.cells.plain import Plain
 from weft.nn.cells.role import Cell
 from weft.nn.cells.stacked import Stacked
 from weft.nn.cells.variational import Variational
-from weft.nn.embedding import Embedding
+from weft.nn.embedding import Embedding, NoEmbedding
 from weft.nn.positions import Learned, Positions, Sinusoidal
 from weft.nn.scores import Additive, Concat, Dot, General, Location, ScaledDot, Score
 from weft.nn.scores import Cosine as CosineScore
@@ -39,6 +40,7 @@ from weft.search.penalties import GNMT as GNMTLength  # noqa: N811 (a name, no c
 from weft.search.penalties import Average as AverageLength
 from weft.search.penalties import NoPenalty, Penalty
 from weft.search.role import Search
+from weft.search.sampling import Sampling
 from weft.text.learners import BPE, Byte, Character, Learner, Unigram, Whitespace, Word, WordPiece
 
 REGISTRY: Mapping[type, Mapping[str, type]] = {
@@ -51,9 +53,9 @@ REGISTRY: Mapping[type, Mapping[str, type]] = {
         "wordpiece": WordPiece,
         "unigram": Unigram,
     },
-    Embed: {"tokens": Embedding},
+    Embed: {"tokens": Embedding, "none": NoEmbedding},
     Positions: {"sinusoidal": Sinusoidal, "learned": Learned},
-    Encoder: {"transformer": TransformerEncoder, "recurrent": Recurrent},
+    Encoder: {"transformer": TransformerEncoder, "recurrent": Recurrent, "none": Nothing},
     Decoder: {
         "transformer": TransformerDecoder,
         "sutskever": Sutskever,
@@ -83,7 +85,7 @@ REGISTRY: Mapping[type, Mapping[str, type]] = {
         "inverse-sigmoid": InverseSigmoid,
     },
     Objective: {"cross-entropy": CrossEntropy},
-    Search: {"greedy": Greedy, "beam": Beam, "exhaustive": Exhaustive},
+    Search: {"greedy": Greedy, "sampling": Sampling, "beam": Beam, "exhaustive": Exhaustive},
     Penalty: {"none": NoPenalty, "average": AverageLength, "gnmt": GNMTLength},
     Optimiser: {"adam": Adam, "adamw": AdamW},
     Schedule: {

@@ -38,6 +38,10 @@ def build(slots: Slots, source_size: int, target_size: int, *, joint: bool) -> M
     source = part("source", lambda: slots.source(source_size))
     encoder = part("encoder", lambda: slots.encoder(source.dim))
     target = part("target", lambda: slots.target(target_size))
+    if not target.dim:
+        raise ConfigError(
+            [Problem("model.target", "none, but a decoder is fed what it has written: only model.source can be none")]
+        )
     decoder = part("decoder", lambda: slots.decoder(target.dim, encoder.sizes))
     head = part("head", lambda: slots.head(decoder.dim, target_size))
     model = Model(source, encoder, target, decoder, head)
@@ -59,6 +63,10 @@ def tie(model: Model, which: str, *, joint: bool) -> None:
         if not joint:
             raise ConfigError(
                 [Problem("model.tie", f"{which} needs one vocabulary for both sides: set text.joint=true")]
+            )
+        if not model.source.dim:
+            raise ConfigError(
+                [Problem("model.tie", f"{which} shares the source embedding, but there is none: try output")]
             )
         share(model.target, model.source, f"{which}: the embeddings")
     if which in ("output", "all"):

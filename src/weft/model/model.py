@@ -14,7 +14,7 @@ from weft.nn.memory import Memory
 
 
 class Model(nn.Module):
-    """source -> encoder -> memory; target and memory -> decoder -> head.
+    """source -> encoder -> memory; target and memory -> decoder -> head. Without a memory it is a language model.
 
     Training goes through `features`, search through `start` and `step`; both call the same decoder.
     """
@@ -26,6 +26,11 @@ class Model(nn.Module):
         self.target = target
         self.decoder = decoder
         self.head = head
+
+    @property
+    def is_language_model(self) -> bool:
+        """Is there no source? Then what it says depends on the target alone."""
+        return self.encoder.sizes.keys == 0
 
     def encode(self, source: Padded) -> Memory:
         first = source.data.new_zeros(len(source.data))

@@ -60,6 +60,8 @@ class Linear(nn.Module):
     ):
         super().__init__()
         self.of, self.squash = of, squash
+        if not memory.keys:
+            raise ValueError("bridge: linear starts from the source, but there is none: write bridge: zeros")
         if of != "mean" and not memory.final:
             raise ValueError(f"bridge: of: {of} needs an encoder with a last state, such as recurrent; use of: mean")
         width = {"ends": sum(joined_widths(memory)), "mean": memory.keys}.get(of) or memory.final[-1][-1][0]

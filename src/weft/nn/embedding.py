@@ -1,4 +1,4 @@
-"""Tokens to vectors, with their positions."""
+"""Tokens to vectors, with their positions; or to nothing."""
 
 from typing import Literal
 
@@ -52,3 +52,18 @@ class Embedding(nn.Module):
                 return (tokens + places) / 2
             case "concat":
                 return torch.cat([tokens, places], -1)
+
+
+class NoEmbedding(nn.Module):
+    """Vectors of width 0, of whatever tokens: there is nothing to learn, and nothing to read."""
+
+    dim = 0
+    limit: int | None = None
+
+    def __init__(self, vocabulary: int):
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(vocabulary, 0))
+
+    def forward(self, ids: Tensor, first: Tensor) -> Tensor:  # noqa: ARG002 (as all embeddings)
+        """ids [N,T] -> [N,T,0]."""
+        return nn.functional.embedding(ids, self.weight)

@@ -10,6 +10,7 @@ from weft.core.state import State
 from weft.core.tree import Tree
 from weft.core.types import Count, Make, Rate
 from weft.model.roles import Output
+from weft.model.source import require_memory
 from weft.nn.attention import Attention, Prepared
 from weft.nn.bridges import Bridge, Linear
 from weft.nn.cells.gru import GRU
@@ -46,6 +47,7 @@ class Bahdanau(nn.Module):
         dropout: Rate = 0.0,
     ):
         super().__init__()
+        require_memory(memory)
         self.dim = maxout
         self.cell = cell(input_dim, memory.values)
         self.attention = Attention(self.cell.dim, memory, score=score, window=window, heads=heads)

@@ -10,6 +10,7 @@ from weft.core.padded import Padded
 from weft.core.state import State
 from weft.core.types import Count, Make, Rate
 from weft.model.roles import Output
+from weft.model.source import require_memory
 from weft.nn.bridges import Bridge, Linear
 from weft.nn.cells.gru import GRU
 from weft.nn.cells.role import Cell
@@ -38,6 +39,7 @@ class Cho(nn.Module):
         dropout: Rate = 0.0,
     ):
         super().__init__()
+        require_memory(memory)
         self.dim = maxout
         self.cell = cell(input_dim + summary, 0)
         self.summary = Linear(memory, (summary,), of="last" if memory.final else "mean")

@@ -10,6 +10,7 @@ from weft.core.state import State
 from weft.core.tree import Tree
 from weft.core.types import Count, Make, Rate
 from weft.model.roles import Output
+from weft.model.source import require_memory
 from weft.nn.attention import Attention, Prepared
 from weft.nn.bridges import Bridge, Zeros
 from weft.nn.cells.lstm import LSTM
@@ -47,6 +48,7 @@ class GNMT(nn.Module):
         dropout: Rate = 0.0,
     ):
         super().__init__()
+        require_memory(memory)
         if layers < 2:
             raise ValueError("layers: at least 2 are needed, one that asks and one above it")
         self.lowest = cell(input_dim, memory.values)

@@ -11,6 +11,7 @@ from weft.core.state import State
 from weft.core.tree import Tree
 from weft.core.types import Count, Make, Rate
 from weft.model.roles import Output
+from weft.model.source import require_memory
 from weft.nn.attention import Attention, Prepared
 from weft.nn.bridges import Bridge, Linear
 from weft.nn.cells.lstm import LSTM
@@ -46,6 +47,7 @@ class Luong(nn.Module):
         dropout: Rate = 0.0,
     ):
         super().__init__()
+        require_memory(memory)
         self.dim = dim
         self.feeding = feeding
         self.cell = cell(input_dim, dim if feeding else 0)

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from weft.core import watch
 from weft.core.padded import Padded
 from weft.core.types import Count, Make, Rate
+from weft.model.source import require_vectors
 from weft.nn.cells.gru import GRU
 from weft.nn.cells.role import Cell, States, zeros
 from weft.nn.dropout import Dropout
@@ -41,6 +42,7 @@ class Recurrent(nn.Module):
         dropout: Rate = 0.0,
     ):
         super().__init__()
+        require_vectors(input_dim)
         made: list[Layer] = []
         for number, make in enumerate((cell,) * layers + above):
             width = made[-1].dim if made else input_dim

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from weft.core import watch
 from weft.nn.initial import orthogonal_blocks
 
 Keep = Literal["free", "orthogonal"]
@@ -45,6 +46,8 @@ class Recurrence(nn.Module):
         self.norm = norm(rows, normalise)
 
     def forward(self, h: Tensor) -> Tensor:
+        if watch.watched():  # asked first, because an orthogonal matrix is computed whenever it is read
+            watch.note("recurrence", self.matrix.weight)
         return self.norm(self.matrix(h))
 
 
