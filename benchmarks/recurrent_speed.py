@@ -98,7 +98,7 @@ def heading(facts: Mapping[str, Any]) -> Sequence[str]:
         ),
         "{pairs:,} pairs, {target_tokens:,} target tokens, {vocabulary:,} pieces".format(**facts),
         "{cores} cores, {threads} threads, torch {torch}, Python {python}".format(**facts),
-        "{rounds} rounds of {updates} updates each, after as many to warm up".format(**facts),
+        "rounds: {rounds}, with {updates} updates each, after as many to warm up".format(**facts),
     ]
 
 

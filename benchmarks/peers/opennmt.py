@@ -19,6 +19,7 @@ from benchmarks.peers.writing import write_settings
 VERSION = "3.5.1"
 SCORES = {"general": "general", "additive": "mlp"}
 NEVER = 1_000_000_000  # steps
+MARKS = 4  # it counts its own as part of the vocabulary
 
 
 def command(job: Job) -> list[str]:
@@ -35,7 +36,7 @@ def data(job: Job) -> dict[str, Any]:
         "src_vocab": str(job.pieces.words),
         "share_vocab": True,
         "vocab_size_multiple": 1,
-        "src_vocab_size": job.pieces.vocabulary,
+        "src_vocab_size": job.pieces.vocabulary + MARKS,  # the rest would be cut off
         "save_model": str(job.folder / "model"),
         "bucket_size": min(job.pieces.pairs, 262_144),
         "num_workers": 0,
@@ -66,7 +67,7 @@ def recurrent(shape: Recurrent) -> dict[str, Any]:
         "rnn_type": shape.cell.upper(),
         "enc_layers": 1,
         "dec_layers": 1,
-        "hidden_size": shape.hidden,
+        "hidden_size": shape.decoder,
         "word_vec_size": shape.embedding,
         "input_feed": 1,
         "global_attention": SCORES[shape.score],
@@ -77,7 +78,7 @@ def recurrent(shape: Recurrent) -> dict[str, Any]:
 def read(job: Job, printed: str) -> Figures:
     """It counts every target that is no padding; its loss is the mean over the measured updates."""
     (parameters,) = last(r"number of parameters: (\d+)", printed)
-    loss, speed = last(rf"Step {job.training.steps}/.* xent: +([\d.]+);.*/ *(\d+) tok/s", printed)
+    loss, speed = last(rf"Step +{job.training.steps}/.* xent: +([\d.]+);.*/ *(\d+) tok/s", printed)
     return Figures(int(parameters), float(speed), float(loss))
 
 

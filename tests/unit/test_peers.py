@@ -61,7 +61,7 @@ def test_the_vocabulary_is_every_piece_once(pieces: Pieces) -> None:
     words = [piece for (piece,) in rows(pieces.words)]
     assert sorted(words) == sorted(set(written))
     assert pieces.vocabulary == len(words)
-    assert written.count(words[0]) == max(map(written.count, words))
+    assert [written.count(word) for word in words] == sorted(map(written.count, words), reverse=True)
 
 
 def test_no_piece_holds_white_space(pieces: Pieces) -> None:
@@ -99,6 +99,7 @@ def test_the_toolkits_are_told_the_same(job: Job) -> None:
     weft = yaml.safe_load(Path(ours.command(job)[3]).read_text())
     assert joey["model"]["encoder"]["hidden_size"] == 256 == weft["model"]["encoder"]["cell"]["dim"]
     assert joey["model"]["decoder"]["hidden_size"] == 512 == weft["model"]["decoder"]["cell"]["dim"]
+    assert open_nmt["src_vocab_size"] == job.pieces.vocabulary + 4  # with its marks: no piece is cut off
     assert open_nmt["hidden_size"] == 512  # of the decoder, and of the encoder's two directions together
     assert joey["training"]["updates"] == 40 == open_nmt["train_steps"] == weft["train"]["steps"]
     assert joey["training"]["batch_size"] == 4096 == open_nmt["batch_size"] == weft["train"]["batch_tokens"]
