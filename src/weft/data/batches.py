@@ -17,7 +17,7 @@ from weft.core.randomness import seed_for
 from weft.data.cache import TokenCache
 from weft.text.dropout import Noise
 
-Numbers: TypeAlias = NDArray[np.unsignedinteger[Any]]  # of pairs in the cache
+Numbers: TypeAlias = NDArray[np.signedinteger[Any]]  # of pairs in the cache
 Row: TypeAlias = NDArray[Any]  # ids without marks
 UNLIMITED = 2**31 - 1
 
