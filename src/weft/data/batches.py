@@ -72,7 +72,7 @@ class Batches:
         """The pairs of each batch."""
         draws = np.random.default_rng(seed_for(self._seed, "order of pairs", epoch))
         count = len(self._cache)
-        order = np.arange(count, dtype=np.int32 if count < 2**31 - 2 else np.int64)  # 4 bytes a pair for most corpora
+        order: Numbers = np.arange(count, dtype=np.int32 if count < 2**31 - 2 else np.int64)  # 4 bytes a pair, mostly
         draws.shuffle(order)
         for pool in np.array_split(order, -(-len(order) // self._pool)):
             batches = self._cut(pool)
