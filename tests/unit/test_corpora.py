@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from weft.core.errors import UserError
 from weft.corpora.catalogue import CMUDICT, CODESPELL, CORPORA, TATOEBA, Entry, find
 from weft.corpora.formats import read_cmudict, read_codespell, read_tatoeba
-from weft.corpora.splits import Division, Example, Splits, letters_of, split, words_of
+from weft.corpora.splits import Division, Example, Splits, letters_of, split
 from weft.corpora.wording import table
+from weft.data.part import words_of
 
 PAIRS = [(f"Sentence number {number}.", f"Frase número {number}.") for number in range(3_000)]
 ENTRIES = pytest.mark.parametrize("entry", CORPORA.values(), ids=CORPORA)

@@ -6,10 +6,8 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-import yaml
-
 from weft.choosing.rules import Choice
-from weft.config.document import Plain
+from weft.config.document import Plain, inline
 
 COLUMNS = 100
 INDENT = 20
@@ -48,9 +46,3 @@ def as_lines(choices: Sequence[Choice]) -> str:
         if choice.reason
     ]
     return "\n".join(["chosen from the data and the time:", *told])
-
-
-def inline(value: Plain) -> str:
-    """YAML on one line."""
-    text = yaml.safe_dump(value, default_flow_style=True, sort_keys=False, allow_unicode=True, width=10**6)
-    return text.removesuffix("...\n").strip()

@@ -71,6 +71,12 @@ def as_text(data: Plain) -> str:
     return yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
 
 
+def inline(data: Plain) -> str:
+    """The same on one line, for the value of an override or a setting."""
+    text = yaml.safe_dump(data, default_flow_style=True, sort_keys=False, allow_unicode=True, width=10**6)
+    return text.removesuffix("...\n").strip()
+
+
 class _Dumper(yaml.SafeDumper):
     """Blocks for mappings; no aliases, since `parse` refuses them."""
 

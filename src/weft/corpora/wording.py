@@ -4,8 +4,7 @@ import shlex
 from collections.abc import Iterable
 from pathlib import Path
 
-import yaml
-
+from weft.config.document import inline
 from weft.corpora.catalogue import Entry
 from weft.corpora.folder import CorpusFolder
 
@@ -24,8 +23,7 @@ def table(entries: Iterable[Entry]) -> str:
 def commands(corpus: CorpusFolder) -> list[str]:
     """Train a model on the corpus, and test it: to be copied into a terminal."""
     run = str(Path("runs") / corpus.entry.name)
-    valid = yaml.safe_dump([str(corpus.valid)], default_flow_style=True, allow_unicode=True, width=float("inf")).strip()
-    train = ["weft", "train", str(corpus.train), f"data.valid={valid}"]
+    train = ["weft", "train", str(corpus.train), f"data.valid={inline([str(corpus.valid)])}"]
     return [
         shlex.join([*train, "--minutes", str(corpus.entry.minutes), "--out", run]),
         shlex.join(["weft", "evaluate", run, str(corpus.test)]),

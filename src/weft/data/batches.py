@@ -17,7 +17,7 @@ from weft.core.randomness import seed_for
 from weft.data.cache import TokenCache
 from weft.text.dropout import Noise
 
-Numbers: TypeAlias = NDArray[np.unsignedinteger[Any]]  # of pairs in the cache
+Numbers: TypeAlias = NDArray[np.signedinteger[Any]]  # of pairs in the cache
 Row: TypeAlias = NDArray[Any]  # ids without marks
 UNLIMITED = 2**31 - 1
 
@@ -72,7 +72,7 @@ class Batches:
         """The pairs of each batch."""
         draws = np.random.default_rng(seed_for(self._seed, "order of pairs", epoch))
         count = len(self._cache)
-        order = np.arange(count, dtype=np.int32 if count < 2**31 - 2 else np.int64)  # 4 bytes a pair for most corpora
+        order: Numbers = np.arange(count, dtype=np.int32 if count < 2**31 - 2 else np.int64)  # 4 bytes a pair, mostly
         draws.shuffle(order)
         for pool in np.array_split(order, -(-len(order) // self._pool)):
             batches = self._cut(pool)

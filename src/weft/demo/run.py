@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from weft.choosing.recipe import inline
+from weft.config.document import inline
 from weft.corpora.fetch import get
 from weft.corpora.folder import CorpusFolder
 from weft.corpora.splits import Example

@@ -29,10 +29,9 @@ def start(
 ) -> End:
     """Train on `what`: a recipe as plain data, the name of one, or the names of data files."""
     began = time.monotonic()
-    if isinstance(what, dict):
-        return new_run(load_recipe(what, [*clock(minutes), *settings]), out, display, device)
-    if is_recipe(what):
-        return new_run(load_recipe(Path(what[0]), [*clock(minutes), *settings]), out, display, device)
+    if isinstance(what, dict) or is_recipe(what):
+        written = what if isinstance(what, dict) else Path(what[0])
+        return new_run(load_recipe(written, [*clock(minutes), *settings]), out, display, device, began=began)
     from weft.choosing.choose import choose_recipe
 
     RunFolder(out).check_free()  # before anything is read
