@@ -32,11 +32,23 @@ def recipe(request: pytest.FixtureRequest) -> Recipe:
 def test_every_file_builds_at_its_own_size(recipe: Recipe) -> None:
     node = describe(recipe, REGISTRY)
     size = FIRST_PIECE + node["text"]["source"].get("size", ALPHABET)
+    vocabulary = ["a"] * size
     with torch.device("meta"):
-        model = build(recipe.model, size, size, joint=recipe.text.joint)
+        model = build(recipe.model, vocabulary, vocabulary, joint=recipe.text.joint)
     assert {weight.device.type for weight in model.parameters()} == {"meta"}
     embedding = size * node["model"]["target"]["dim"]
-    assert embedding < parameters(model) < 100 * embedding
+    assert embedding < parameters(model) < 500 * embedding
+
+
+def test_the_published_number_of_weights() -> None:
+    """Sutskever et al. 2014, section 3.4: 384 million, of which 64 are recurrent; biases and marks are not counted."""
+    recipe = load_recipe(next(path for path in CONFIGS if path.stem == "sutskever2014"))
+    source, target = ["a"] * 160_000, ["a"] * 80_000
+    with torch.device("meta"):
+        model = build(recipe.model, source, target, joint=False)
+    matrices = {name: weight.numel() for name, weight in model.named_parameters() if weight.ndim == 2}
+    assert sum(matrices.values()) == 384_000_000
+    assert sum(count for name, count in matrices.items() if ".cells." in name) == 64_000_000
 
 
 def test_the_small_variant_of_every_file_learns(recipe: Recipe) -> None:

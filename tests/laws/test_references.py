@@ -124,12 +124,12 @@ def test_lstm_is_the_papers(peepholes: Any, coupled: bool) -> None:
     w, b, u = (array(p) for p in (cell.inputs.input.weight, cell.inputs.input.bias, cell.recurrence.matrix.weight))
 
     def peep(gate: Any, c: Array) -> Any:
-        weights = {
-            "none": lambda: 0.0,
-            "diagonal": lambda: c * array(gate.weight),
-            "full": lambda: c @ array(gate.matrix.weight).T,
-        }
-        return weights[peepholes]()
+        match peepholes:
+            case "diagonal":
+                return c * array(gate.weight)
+            case "full":
+                return c @ array(gate.matrix.weight).T
+        return 0.0
 
     h = c = np.zeros((2, 7))
     for t in range(4):
@@ -301,9 +301,8 @@ def test_local_windows_are_luongs(steps: tuple[int, ...]) -> None:
                 q, h = array(query[row, t]), array(data.data[row, :length])
                 p, gauss = float(min(t, length - 1)), np.ones(length)
                 if window is LocalPredictive:
-                    hidden, vector = (
-                        array(attention.window.get_parameter(f"{n}.weight")) for n in ("hidden", "vector")
-                    )  # type: ignore[attr-defined]
+                    weights_of = attention.get_submodule("window").get_parameter
+                    hidden, vector = (array(weights_of(f"{name}.weight")) for name in ("hidden", "vector"))
                     p = length * float(sigmoid(vector @ np.tanh(hidden @ q))[0])
                     gauss = np.exp(-((np.arange(length) - p) ** 2) / (2 * (2 / 2) ** 2))
                 e = np.where(np.abs(np.arange(length) - p) <= 2, h @ q, -np.inf)

@@ -16,6 +16,7 @@ import torch
 
 from weft.config.registry import REGISTRY
 from weft.core.errors import ConfigError
+from weft.core.marks import NAMES
 from weft.core.padded import Padded
 from weft.data.batches import Batch
 from weft.model.build import Slots, build
@@ -37,6 +38,9 @@ SMALL: dict[str, Any] = {
     "limit": 40,
     "reach": 2,
     "max_source": 12,
+    "letter_dim": 5,
+    "filters": 4,
+    "longest": 3,
     "dropout": 0.0,
 }
 HOSTS = {
@@ -46,7 +50,7 @@ HOSTS = {
     Score: ("decoder", Decoder, "bahdanau", "score"),
     Window: ("decoder", Decoder, "bahdanau", "window"),
 }
-VOCABULARY = 11
+VOCABULARY = (*NAMES, "a", "be", "be▁a", "see", "dee", "zed", "▁", "ä")
 
 
 class Variant(NamedTuple):
@@ -144,6 +148,9 @@ def bases() -> Iterator[Slots]:
             cell = partial(small(REGISTRY[Cell][name]), dim=4)
             encoder = partial(small(REGISTRY[Encoder]["recurrent"]), cell=cell, layers=layers)
             yield Slots(source=plain, encoder=encoder, target=plain, decoder=decoder)
+    lstm = small(REGISTRY[Cell]["lstm"])
+    one_way = partial(small(REGISTRY[Encoder]["recurrent"]), cell=lstm, layers=1, ways="backward")
+    yield Slots(source=plain, encoder=one_way, target=plain, decoder=decoder)  # whose cell a decoder may share
     yield language_model()
 
 
@@ -171,7 +178,7 @@ def batch(*lengths: tuple[int, int], seed: int = 3) -> Batch:
     draws = torch.Generator().manual_seed(seed)
 
     def row(length: int) -> list[int]:
-        return [*torch.randint(3, VOCABULARY, (length - 1,), generator=draws).tolist(), 2]
+        return [*torch.randint(3, len(VOCABULARY), (length - 1,), generator=draws).tolist(), 2]
 
     rows = [(row(source), row(target)) for source, target in lengths]
     indices = tuple(range(len(rows)))

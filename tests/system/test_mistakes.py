@@ -295,7 +295,7 @@ MISTAKES = [
         "sutskever with bridge: zeros",
     ),
     mistake("no bridge", [*LANGUAGE, "model.decoder={type: sutskever}"], "model.decoder: bridge: linear", "zeros"),
-    mistake("tied to nothing", [*LANGUAGE, "model.tie=all"], "model.tie: all shares the source embedding"),
+    mistake("tied to nothing", [*LANGUAGE, "model.tie=all"], "model.tie: all: the embeddings cannot share a weight"),
     mistake("lines to translate", [*LANGUAGE, "train.validation.lines=9"], "train.validation.lines: a language model"),
     # show
     mistake("show nothing", ["show", "{bad}/none"], "{bad}/none: there is no such file"),

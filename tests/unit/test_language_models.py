@@ -46,7 +46,7 @@ def trained(model: dict[str, Any] = TRANSFORMER, **data: Any) -> Trained:
     settings = load_recipe(recipe(model, **data))
     tokenizer = Character().learn(["a b c d e"])
     torch.manual_seed(5)
-    made = build(settings.model, tokenizer.size, tokenizer.size, joint=True).eval()
+    made = build(settings.model, tokenizer.vocabulary(), tokenizer.vocabulary(), joint=True).eval()
     return Trained(made, tokenizer, tokenizer, settings, {})
 
 
@@ -81,7 +81,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"encoder": READS}, "model.encoder: reads a source, but model.source is none"),
     ({"encoder": "recurrent"}, "model.encoder: reads a source, but model.source is none"),
     ({"target": "none"}, "model.target: none, but a decoder is fed what it has written"),
-    ({"tie": "all"}, "model.tie: all shares the source embedding, but there is none"),
+    ({"tie": "all"}, "model.tie: all: the embeddings cannot share a weight"),
     ({"source": {"dim": 8}, "encoder": READS}, "data.one_sided: true, but this model reads a source"),
 ]
 

@@ -90,7 +90,7 @@ def test_our_recipe_has_the_shape(job: Job, cell: Cell, score: Score) -> None:
     decoder = gates * 6 * (4 + 6 + 6 + 1) + after * 6
     attention = 6 * 6 if score == "general" else 2 * 6 * 6 + 6
     expected = 2 * vocabulary * 4 + encoder + decoder + attention + 12 * 6 + vocabulary * (6 + 1)
-    assert parameters(build(recipe.model, vocabulary, vocabulary, joint=True)) == expected
+    assert parameters(build(recipe.model, ["a"] * vocabulary, ["a"] * vocabulary, joint=True)) == expected
 
 
 def test_the_toolkits_are_told_the_same(job: Job) -> None:

@@ -34,5 +34,5 @@ def untrained(
     recipe = load_recipe(node)
     tokenizer = BPE(size=300, min_count=1).learn([SENTENCE])
     torch.manual_seed(3)
-    model = build(recipe.model, tokenizer.size, tokenizer.size, joint=recipe.text.joint).eval()
+    model = build(recipe.model, tokenizer.vocabulary(), tokenizer.vocabulary(), joint=recipe.text.joint).eval()
     return Translator(Trained(model, tokenizer, tokenizer, recipe, {}), search or Greedy(), recipe.translate)

@@ -22,6 +22,7 @@ from weft.nn.cells.role import Cell
 from weft.nn.cells.stacked import Stacked
 from weft.nn.cells.variational import Variational
 from weft.nn.embedding import Embedding, NoEmbedding
+from weft.nn.letters import Letters
 from weft.nn.positions import Learned, Positions, Sinusoidal
 from weft.nn.scores import Additive, Concat, Dot, General, Location, ScaledDot, Score
 from weft.nn.scores import Cosine as CosineScore
@@ -53,7 +54,7 @@ REGISTRY: Mapping[type, Mapping[str, type]] = {
         "wordpiece": WordPiece,
         "unigram": Unigram,
     },
-    Embed: {"tokens": Embedding, "none": NoEmbedding},
+    Embed: {"tokens": Embedding, "letters": Letters, "none": NoEmbedding},
     Positions: {"sinusoidal": Sinusoidal, "learned": Learned},
     Encoder: {"transformer": TransformerEncoder, "recurrent": Recurrent, "none": Nothing},
     Decoder: {

@@ -11,6 +11,7 @@ from weft.model.roles import Output
 from weft.nn.bridges import Bridge, Linear
 from weft.nn.cells.lstm import LSTM
 from weft.nn.cells.role import Cell
+from weft.nn.cells.sharing import share
 from weft.nn.dropout import Dropout
 from weft.nn.memory import Memory, Sizes
 
@@ -18,6 +19,7 @@ from weft.nn.memory import Memory, Sizes
 class Sutskever(nn.Module):
     """s_0 = h_T,  s_i = cell(E y_{i-1}, s_{i-1}); the head reads s_i.
 
+    shared: the cell has the weights of the encoder's, one network reads and then writes.
     State: nothing in memory; carry = the cell's.
     """
 
@@ -28,10 +30,13 @@ class Sutskever(nn.Module):
         *,
         cell: Make[Cell] = LSTM,
         bridge: Make[Bridge] = Linear,
+        shared: bool = False,
         dropout: Rate = 0.0,
     ):
         super().__init__()
         self.cell = cell(input_dim, 0)
+        if shared:
+            share(self.cell, memory.cells)
         self.dim = self.cell.dim
         self.bridge = bridge(memory, self.cell.state_dims)
         self.dropout = Dropout(dropout)

@@ -51,7 +51,8 @@ class Recurrent(nn.Module):
         self.layers = stack(made)
         self.residual = residual
         self.dropout = Dropout(dropout)
-        self.sizes = Sizes(made[-1].dim, made[-1].dim, tuple(layer.state_dims for layer in made))
+        final = tuple(layer.state_dims for layer in made)
+        self.sizes = Sizes(made[-1].dim, made[-1].dim, final, tuple(cell for layer in made for cell in layer.cells))
 
     def forward(self, x: Padded) -> Memory:
         final: list[tuple[States, ...]] = []

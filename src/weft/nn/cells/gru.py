@@ -1,21 +1,21 @@
 """The gated recurrent unit. Cho et al. 2014."""
 
-from typing import Literal, cast
+from typing import Literal
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from weft.core import watch
 from weft.core.padded import Padded
 from weft.core.tree import Tree
 from weft.core.types import Count
 from weft.nn.cells.fused import linear, run_fused
-from weft.nn.cells.products import Inputs, Keep, Recurrence
+from weft.nn.cells.gated import Gated
+from weft.nn.cells.products import Keep, Recurrence
 from weft.nn.cells.role import States
-from weft.nn.cells.unroll import unroll
 
 
-class GRU(nn.Module):
+class GRU(Gated):
     """r = sigmoid(W_r x + U_r h), z = sigmoid(W_z x + U_z h), h' = z h + (1 - z) n, with
 
     reset before the product: n = tanh(W x + U (r h)) (Cho et al. 2014, equations 5-8; Bahdanau et al. 2015, A.1.1,
@@ -32,23 +32,11 @@ class GRU(nn.Module):
         normalise: bool = False,
         keep: Keep = "free",
     ):
-        super().__init__()
-        self.dim, self.top = dim, 0
-        self.state_dims: tuple[int, ...] = (dim,)
+        super().__init__(input_dim, extra_dim, dim, rows=3, normalise=normalise)  # r, z, n
         self.after = reset == "after"
-        self.inputs = Inputs(input_dim, extra_dim, 3 * dim, normalise=normalise)  # rows: r, z, n
         self.gates = Recurrence(dim, 2 * dim, normalise=normalise, keep=keep)
         self.fused = self.after and not normalise
         self.candidate = Recurrence(dim, dim, normalise=normalise, keep=keep, bias=self.after)
-
-    def project(self, x: Tensor) -> Tensor:
-        return self.inputs.project(x)
-
-    def start(self, states: States) -> Tree:
-        return states
-
-    def states(self, carry: Tree) -> States:
-        return cast(States, carry)
 
     def forward(self, projected: Tensor, carry: Tree, extra: Tensor | None = None) -> tuple[Tensor, Tree]:
         (h,) = self.states(carry)
@@ -64,7 +52,7 @@ class GRU(nn.Module):
 
     def run(self, x: Padded, states: States) -> tuple[Padded, States]:
         if not self.fused or watch.watched():
-            return unroll(self, x, states)
+            return super().run(x, states)
         products = linear(self.gates.matrix), linear(self.candidate.matrix)
         recurrence = torch.cat([weight for weight, _ in products]), torch.cat([bias for _, bias in products])
         return run_fused(torch.gru, x, states, linear(self.inputs.input), recurrence)

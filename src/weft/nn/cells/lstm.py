@@ -1,7 +1,7 @@
 """Long short-term memory. Hochreiter & Schmidhuber 1997, with the forget gate of Gers, Schmidhuber & Cummins 2000."""
 
 from collections.abc import Callable
-from typing import Literal, cast
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -11,12 +11,12 @@ from weft.core.padded import Padded
 from weft.core.tree import Tree
 from weft.core.types import Count
 from weft.nn.cells.fused import linear, run_fused
-from weft.nn.cells.products import Inputs, Keep, Recurrence
+from weft.nn.cells.gated import Gated
+from weft.nn.cells.products import Keep, Recurrence
 from weft.nn.cells.role import States
-from weft.nn.cells.unroll import unroll
 
 
-class LSTM(nn.Module):
+class LSTM(Gated):
     """i, f, o = sigmoid(W x + U h + p(c) + b), g = tanh(W x + U h + b); c' = f c + i g; h' = o tanh(c').
 
     peepholes: diagonal, p(c) = w c, where the output gate sees the new c' (Gers, Schraudolph & Schmidhuber 2002,
@@ -37,25 +37,14 @@ class LSTM(nn.Module):
         normalise: bool = False,
         keep: Keep = "free",
     ):
-        super().__init__()
-        self.dim, self.top = dim, 0
-        self.state_dims: tuple[int, ...] = (dim, dim)
+        rows = 3 if coupled else 4  # i (unless coupled), f, g, o
+        super().__init__(input_dim, extra_dim, dim, rows=rows, states=2, normalise=normalise)
+        self.rows = rows
         self.coupled, self.sees_new = coupled, peepholes == "diagonal"
-        self.rows = 3 if coupled else 4  # i (unless coupled), f, g, o
-        self.inputs = Inputs(input_dim, extra_dim, self.rows * dim, normalise=normalise)
-        self.recurrence = Recurrence(dim, self.rows * dim, normalise=normalise, keep=keep)
-        nn.init.constant_(self.inputs.input.bias.data.view(self.rows, dim)[-3], forget_bias)
+        self.recurrence = Recurrence(dim, rows * dim, normalise=normalise, keep=keep)
+        nn.init.constant_(self.inputs.input.bias.data.view(rows, dim)[-3], forget_bias)
         self.input_peephole, self.forget_peephole, self.output_peephole = (PEEPHOLES[peepholes](dim) for _ in range(3))
         self.fused = not normalise and not coupled and peepholes == "none"
-
-    def project(self, x: Tensor) -> Tensor:
-        return self.inputs.project(x)
-
-    def start(self, states: States) -> Tree:
-        return states
-
-    def states(self, carry: Tree) -> States:
-        return cast(States, carry)
 
     def forward(self, projected: Tensor, carry: Tree, extra: Tensor | None = None) -> tuple[Tensor, Tree]:
         h, c = self.states(carry)
@@ -71,7 +60,7 @@ class LSTM(nn.Module):
 
     def run(self, x: Padded, states: States) -> tuple[Padded, States]:
         if not self.fused or watch.watched():
-            return unroll(self, x, states)
+            return super().run(x, states)
         return run_fused(torch.lstm, x, states, linear(self.inputs.input), linear(self.recurrence.matrix))
 
 

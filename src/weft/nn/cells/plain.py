@@ -1,41 +1,27 @@
 """The plain recurrent cell. Elman 1990."""
 
-from typing import cast
-
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from weft.core import watch
 from weft.core.padded import Padded
 from weft.core.tree import Tree
 from weft.core.types import Count
 from weft.nn.cells.fused import linear, run_fused
-from weft.nn.cells.products import Inputs, Keep, Recurrence
+from weft.nn.cells.gated import Gated
+from weft.nn.cells.products import Keep, Recurrence
 from weft.nn.cells.role import States
-from weft.nn.cells.unroll import unroll
 
 
-class Plain(nn.Module):
+class Plain(Gated):
     """h' = tanh(W x + U h + b)."""
 
     def __init__(
         self, input_dim: int, extra_dim: int, *, dim: Count = 256, normalise: bool = False, keep: Keep = "free"
     ):
-        super().__init__()
-        self.dim, self.top = dim, 0
-        self.state_dims: tuple[int, ...] = (dim,)
-        self.inputs = Inputs(input_dim, extra_dim, dim, normalise=normalise)
+        super().__init__(input_dim, extra_dim, dim, rows=1, normalise=normalise)
         self.recurrence = Recurrence(dim, dim, normalise=normalise, keep=keep)
         self.fused = not normalise
-
-    def project(self, x: Tensor) -> Tensor:
-        return self.inputs.project(x)
-
-    def start(self, states: States) -> Tree:
-        return states
-
-    def states(self, carry: Tree) -> States:
-        return cast(States, carry)
 
     def forward(self, projected: Tensor, carry: Tree, extra: Tensor | None = None) -> tuple[Tensor, Tree]:
         (h,) = self.states(carry)
@@ -45,5 +31,5 @@ class Plain(nn.Module):
 
     def run(self, x: Padded, states: States) -> tuple[Padded, States]:
         if not self.fused or watch.watched():
-            return unroll(self, x, states)
+            return super().run(x, states)
         return run_fused(torch.rnn_tanh, x, states, linear(self.inputs.input), linear(self.recurrence.matrix))

@@ -40,7 +40,7 @@ class Recurrence(nn.Module):
     keep: orthogonal holds each block there in training, so that no power of it makes a vector longer or shorter.
     """
 
-    def __init__(self, dim: int, rows: int, *, normalise: bool, keep: Keep, bias: bool = False):
+    def __init__(self, dim: int, rows: int, *, normalise: bool = False, keep: Keep = "free", bias: bool = False):
         super().__init__()
         self.matrix = free(dim, rows, bias=bias) if keep == "free" else Orthogonal(dim, rows, bias=bias)
         self.norm = norm(rows, normalise)

@@ -15,6 +15,7 @@ class Cell(Protocol):
     step, as a context is (0: there is none).
 
     The part of a step that depends on the input alone is split off, so that it can be computed for a whole sequence
+    at once.
     """
 
     dim: int  # width of the output
