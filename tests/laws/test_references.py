@@ -1,7 +1,7 @@
 """Law 4: cells, attention and losses equal torch's own with the same weights, and a plain writing of the paper."""
 
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -24,6 +24,7 @@ from weft.nn.cells.lstm import LSTM
 from weft.nn.cells.plain import Plain
 from weft.nn.cells.role import Cell, zeros
 from weft.nn.cells.unroll import unroll
+from weft.nn.cells.variational import Carry, Variational
 from weft.nn.memory import Memory, Sizes
 from weft.nn.positions import Sinusoidal, rotate
 from weft.nn.scores import Additive, Cosine, Dot, General, Location, ScaledDot, Score
@@ -109,7 +110,8 @@ def test_gru_with_reset_before_is_the_papers() -> None:
         w_r, w_z, w_n = np.split(array(x.data)[:, t] @ w.T + b, 3, axis=-1)
         r, z = sigmoid(w_r + h @ u_r.T), sigmoid(w_z + h @ u_z.T)
         h = z * h + (1 - z) * np.tanh(w_n + (r * h) @ u.T)
-    _, (last,) = cell.run(x, zeros(cell, x.data))
+    _, after = cell.run(x, zeros(cell, x.data))
+    (last,) = cell.states(after)
     np.testing.assert_allclose(array(last), h, atol=1e-12)
 
 
@@ -139,9 +141,32 @@ def test_lstm_is_the_papers(peepholes: Any, coupled: bool) -> None:
         new = f * c + i * np.tanh(parts[-2])
         o = sigmoid(parts[-1] + peep(cell.output_peephole, new if peepholes == "diagonal" else c))
         h, c = o * np.tanh(new), new
-    _, (last_h, last_c) = cell.run(x, zeros(cell, x.data))
+    _, after = cell.run(x, zeros(cell, x.data))
+    last_h, last_c = cell.states(after)
     np.testing.assert_allclose(array(last_h), h, atol=1e-12)
     np.testing.assert_allclose(array(last_c), c, atol=1e-12)
+
+
+def test_a_normalised_lstm_is_the_papers() -> None:
+    """Ba, Kiros & Hinton 2016, equations 20-22: the products are normalised, the bias is added, c is normalised."""
+    cell = LSTM(5, 0, dim=7, normalise=True, forget_bias=1.5).double()
+    assert array(cell.inputs.bias).reshape(4, 7).mean(1).tolist() == [0.0, 1.5, 0.0, 0.0]
+    x = sequence(2, 4, 5)
+
+    def norm(a: Array) -> Array:
+        centred = a - a.mean(-1, keepdims=True)
+        scaled: Array = centred / np.sqrt((centred**2).mean(-1, keepdims=True) + 1e-5)
+        return scaled
+
+    w, b, u = (array(p) for p in (cell.inputs.input.weight, cell.inputs.bias, cell.recurrence.matrix.weight))
+    h = c = np.zeros((2, 7))
+    for t in range(4):
+        i, f, g, o = np.split(norm(array(x.data)[:, t] @ w.T) + norm(h @ u.T) + b, 4, axis=-1)
+        c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
+        h = sigmoid(o) * np.tanh(norm(c))
+    _, after = cell.run(x, zeros(cell, x.data))
+    last_h, _ = cell.states(after)
+    np.testing.assert_allclose(array(last_h), h, atol=1e-10)
 
 
 @pytest.mark.parametrize("variant", list(variants(Cell)), ids=lambda variant: variant.name)
@@ -150,11 +175,11 @@ def test_a_run_is_the_steps_of_it(variant: Variant) -> None:
     cell = variant.make(5, 0).double().eval()
     x = half_padded(2, 6, 5)
     first = tuple(torch.randn(2, dim, dtype=torch.float64) for dim in cell.state_dims)
-    outputs, states = cell.run(x, first)
-    stepped, expected = unroll(cell, x, first)
+    outputs, after = cell.run(x, cell.start(first))
+    stepped, expected = unroll(cell, x, cell.start(first))
     mask = x.mask[:, :, None]
     assert_close(outputs.data * mask, stepped.data * mask)
-    for ours, theirs in zip(states, expected, strict=True):
+    for ours, theirs in zip(cell.states(after), cell.states(expected), strict=True):
         assert_close(ours, theirs)
 
 
@@ -210,7 +235,7 @@ def test_self_attention_is_torchs() -> None:
 
 
 def test_attention_to_a_memory_is_torchs() -> None:
-    ours = Attention(8, Sizes(6, 6), heads=2, projected=True).double()
+    ours = Attention(8, Sizes(6, 6), heads=2, projected=True, dim=8).double()
     theirs = nn.MultiheadAttention(8, 2, kdim=6, vdim=6, batch_first=True).double()
     weights = ours.state_dict()
     theirs.load_state_dict(
@@ -378,3 +403,33 @@ def test_cross_entropy_and_its_gradients_are_torchs(smoothing: float, chunk: int
     theirs = torch.autograd.grad(2 * expected, weights, allow_unused=True)
     for mine, other in zip(ours, theirs, strict=True):
         assert_close(mine, other)
+
+
+def test_dropout_in_time_has_one_mask_a_sequence() -> None:
+    """Gal & Ghahramani 2016: the same numbers of x and of h are missing at every step, also of later calls."""
+    torch.manual_seed(1)
+    cell = Variational(5, 0, cell=partial(GRU, dim=7), dropout=0.5).double()
+    x = sequence(2, 6, 5)
+    carry = cell.start(zeros(cell, x.data))
+    of_input, of_output, _ = cast(Carry, carry)
+    assert 0 < int((of_input == 0).sum()) < of_input.numel()
+    h = torch.zeros(2, 7, dtype=torch.double)
+    expected = []
+    for t in range(6):
+        h, _ = cell.cell(cell.cell.project(x.data[:, t] * of_input), (h,), None, of_output)  # the direct path is whole
+        expected.append(h)
+    outputs, _ = cell.run(x, carry)
+    assert_close(outputs.data, torch.stack(expected, 1))
+    first, middle = cell.run(Padded.whole(x.data[:, :2]), carry)
+    second, _ = cell.run(Padded.whole(x.data[:, 2:]), middle)
+    assert_close(torch.cat([first.data, second.data], 1), torch.stack(expected, 1))
+
+
+def test_a_mask_leaves_the_direct_path_of_a_gru_alone() -> None:
+    """With nothing of h in the products, z h still carries all of it on."""
+    cell = GRU(5, 0, dim=7).double()
+    nn.init.zeros_(cell.inputs.input.weight)
+    nn.init.constant_(cell.inputs.bias, 0.0)
+    h = torch.randn(2, 7, dtype=torch.double)
+    after, _ = cell(cell.project(torch.randn(2, 5, dtype=torch.double)), (h,), None, torch.zeros_like(h))
+    assert_close(after, h / 2)

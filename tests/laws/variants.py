@@ -167,7 +167,11 @@ def language_model() -> Slots:
 def make(slots: Slots) -> Model:
     """The model in float64, where what should be equal is equal."""
     torch.manual_seed(7)
-    return build(slots, VOCABULARY, VOCABULARY, joint=True).double().eval()
+    model = build(slots, VOCABULARY, VOCABULARY, joint=True).double().eval()
+    with torch.no_grad():
+        for weight in model.parameters():  # so that none is zero, and what it does is seen
+            weight.add_(0.2 * torch.randn_like(weight))
+    return model
 
 
 MODELS = {variant.name: variant.make for variant in models()}

@@ -7,6 +7,7 @@ import pytest
 
 from system import toys
 from system.commands import Result, weft
+from weft import load_language_model
 
 WORDS = {*toys.ARTICLES, *toys.ADJECTIVES, *toys.NOUNS, *toys.VERBS}
 
@@ -37,6 +38,13 @@ def test_the_seed_decides(language_model: Path) -> None:
     assert drawn("--samples", "2")[::2] == once
     assert lines(weft("complete", language_model, "the")) == once[:1]
     assert drawn("--temperature", "0.01") == drawn("--temperature", "0.01", "--seed", "2")
+
+
+def test_python_completes_as_the_command_does(language_model: Path) -> None:
+    from_python = load_language_model(language_model, samples=2, temperature=0.8, seed=5).complete("the")
+    assert from_python == lines(
+        weft("complete", language_model, "the", "--samples", "2", "--temperature", "0.8", "--seed", "5")
+    )
 
 
 def test_the_best_are_the_most_probable(language_model: Path, tmp_path: Path) -> None:

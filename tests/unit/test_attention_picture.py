@@ -26,6 +26,7 @@ from weft.inspect.lettering import short
 from weft.inspect.looking import across, choose
 from weft.inspect.picture import write_picture
 from weft.inspect.squares import Layout, draw_squares
+from weft.inspect.translating import Fed
 from weft.search.beam import Beam
 
 ODD = "a $\\frac{$ 猫 नमस्ते שלום 🐈 \x07\n\udce9 <&> the"
@@ -91,7 +92,7 @@ def test_a_recurrent_decoder_has_one(bahdanau: Translator) -> None:
     assert found.source == ("the", "red", "cat", "sees", "a", "dog", "<end>")
     assert found.weights.shape == (len(found.target), 7)
     np.testing.assert_allclose(found.weights.sum(1), 1, atol=1e-5)
-    [only] = across(bahdanau.trained.model, [5, END], [6, 7, END])
+    [only] = across(bahdanau.trained.model, Fed([5, END], [6, 7, END], (), ()))
     assert only.shape == (1, 3, 2)
     with pytest.raises(UserError, match="one attention with one head"):
         align(bahdanau, SENTENCE, layer=1)

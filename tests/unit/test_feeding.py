@@ -5,9 +5,10 @@ import torch
 from torch.testing import assert_close
 
 from laws.variants import MODELS, batch
+from weft.core.marks import BEGIN, PAD
 from weft.model.model import Model
 from weft.objective.cross_entropy import CrossEntropy
-from weft.objective.feeding import Feeding, Free, Scheduled, Truth
+from weft.objective.feeding import Feeding, Free, Scheduled, Truth, own_tokens
 from weft.objective.truth import Constant, ExponentialDecay, InverseSigmoid, LinearDecay
 from weft.search.greedy import Greedy
 
@@ -33,16 +34,13 @@ def test_always_the_truth_is_teacher_forcing(model: Model, passes: str, each: st
 
 def test_free_running_is_what_greedy_search_says(model: Model) -> None:
     """The model's best guesses are the tokens of greedy search, up to its end, whatever the truth is."""
-    fed = Free()(model, PAIRS, 1)
-    said = model.head(fed).argmax(-1)
-    for row, length in enumerate(PAIRS.source.lengths().tolist()):
-        source = PAIRS.source.with_data(PAIRS.source.data)
-        state = model.start(model.encode(source)).select(torch.tensor([row]), torch.tensor([row]))
-        limit = said.shape[1]
-        found = Greedy()(model.step, state, torch.tensor([limit]))
-        tokens = list(found[0][0].tokens)
-        assert length
-        assert said[row, : len(tokens)].tolist()[: limit - 1] == tokens[: limit - 1]
+    logits = model.head(Free()(model, PAIRS, 1))
+    logits[..., [PAD, BEGIN]] = float("-inf")
+    said = logits.argmax(-1)
+    limit = torch.full((len(said),), said.shape[1] - 1)
+    found = Greedy()(model.step, model.start(model.encode(PAIRS.source)), limit)
+    for row, (hypothesis,) in enumerate(found):
+        assert said[row, : len(hypothesis.tokens)].tolist() == list(hypothesis.tokens)
 
 
 @pytest.mark.parametrize("feeding", [Free(), Scheduled(truth=lambda: always(0.0), own="best")])
@@ -68,9 +66,11 @@ def test_a_sequence_is_fed_one_kind_and_tokens_are_mixed(model: Model) -> None:
 def test_draws_follow_the_models_distribution(model: Model) -> None:
     torch.manual_seed(1)
     hidden = Truth()(model, PAIRS, 1)[0, 0].detach()
-    drawn = Scheduled(own="drawn")._own(model, hidden.expand(20_000, -1))
+    drawn = own_tokens(model, hidden.expand(20_000, -1), "drawn")
     shares = torch.bincount(drawn, minlength=11).double() / len(drawn)
-    assert_close(shares, model.head(hidden).softmax(-1), atol=0.02, rtol=0)
+    logits = model.head(hidden)
+    logits[[PAD, BEGIN]] = float("-inf")
+    assert_close(shares, logits.softmax(-1), atol=0.02, rtol=0)
 
 
 def test_the_probability_of_the_truth_falls_as_it_says() -> None:

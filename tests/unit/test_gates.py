@@ -63,7 +63,7 @@ def test_gates_are_those_of_the_equations_in_the_order_of_the_sentence(bahdanau:
 
 def test_both_sides_have_the_pieces_that_they_read(bahdanau: Translator) -> None:
     translated = translate(bahdanau, SENTENCE)
-    written = bahdanau.trained.target_tokenizer.pieces(translated.target)
+    written = bahdanau.trained.target_tokenizer.pieces(translated.fed.target)
     by_place = {gate.place: gate for gate in gates(bahdanau, SENTENCE)}
     assert list(by_place) == ["encoder.0.forward", "encoder.0.backward", "decoder"]
     assert by_place["encoder.0.forward"].labels == by_place["encoder.0.backward"].labels == LABELS
@@ -90,7 +90,7 @@ def test_everything_that_a_cell_notes_is_known(variant: Variant) -> None:
     cell = variant.make(4, 0).eval()
     x = Padded(torch.randn(1, 3, 4), torch.ones(1, 3, dtype=torch.bool))
     with torch.inference_mode(), watching() as seen:
-        cell.run(x, zeros(cell, x.data))
+        cell.run(x, cell.start(zeros(cell, x.data)))
     names = {name.split(".")[-1] for name in seen}
     assert {HIDDEN, RECURRENCE} <= names <= {HIDDEN, CELL, RECURRENCE, *GATES}
 
@@ -142,10 +142,10 @@ def test_there_is_no_such_place(side: Any, place: str, message: str) -> None:
 
 def test_a_row_is_the_mean_of_the_units_or_a_unit(bahdanau: Translator) -> None:
     translated = translate(bahdanau, SENTENCE)
-    means = means_grid(translated, EVERY[:2])
+    means = means_grid(translated.fed, EVERY[:2])
     np.testing.assert_allclose(means.values, [[0.2, 0.6], [0.2, 0.6]])
     assert means.rows == ("encoder.0.forward.forget", "encoder.10.forward.forget")
-    units = units_grid(translated, EVERY[2:3])
+    units = units_grid(translated.fed, EVERY[2:3])
     np.testing.assert_allclose(units.values, [[0.0, 0.3], [0.2, 0.6], [0.4, 0.9]])
     assert units.rows == ("unit 0", "unit 1", "unit 2")
     assert units.remarks == ("decoder.0.input",)

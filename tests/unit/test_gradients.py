@@ -42,7 +42,7 @@ def in_float64(translator: Translator) -> Translator:
 
 
 def embedded(translator: Translator) -> Padded:
-    source = translate(translator, SENTENCE).source
+    source = translate(translator, SENTENCE).fed.source
     vectors = translator.trained.model.source(torch.tensor([source]), torch.zeros(1, dtype=torch.long))
     return Padded(vectors, torch.ones(1, len(source), dtype=torch.bool))
 
@@ -90,9 +90,9 @@ def cells_of(found: Flow) -> list[Any]:
 def test_a_decoder_has_those_of_all_its_ways_through_time() -> None:
     translator = in_float64(untrained("bahdanau", decoder={"cell": {"type": "gru", "dim": 3}}))
     translated, model = translate(translator, SENTENCE), translator.trained.model
-    fed = torch.tensor([[1, *translated.target[:-1]]])
+    fed = torch.tensor([[1, *translated.fed.target[:-1]]])
     x = model.target(fed, torch.zeros(1, dtype=torch.long))
-    state = model.decoder.start(model.encode(Padded.of([translated.source])))
+    state = model.decoder.start(model.encode(Padded.of([translated.fed.source])))
     wanted = []
     for step in range(1, x.shape[1]):
         _, between = model.decoder(x[:, :step], state)
@@ -110,7 +110,7 @@ def test_a_decoder_has_those_of_all_its_ways_through_time() -> None:
 def through(cell: Plain, x: Tensor) -> Flow:
     """The flow of one cell over the inputs [1,T,D]."""
     with watching() as seen:
-        cell.run(Padded(x, torch.ones(x.shape[:2], dtype=torch.bool)), zeros(cell, x))
+        cell.run(Padded.whole(x), cell.start(zeros(cell, x)))
     return flow(Steps("encoder.0.forward", ("x",) * x.shape[1], by_place(seen)[""]))
 
 

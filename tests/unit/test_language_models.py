@@ -14,6 +14,9 @@ from weft.core.padded import Padded
 from weft.data.batches import Batch
 from weft.engine.completion import Completer, likeliest, sampled
 from weft.engine.perplexity import evaluate_text
+from weft.engine.translator import Translator
+from weft.inspect.gates import gates
+from weft.inspect.gradients import gradients
 from weft.model.build import build, parameters
 from weft.objective.cross_entropy import CrossEntropy
 from weft.search.forced import forced_scores
@@ -186,3 +189,14 @@ def test_what_cannot_be_measured_is_told(tmp_path: Path) -> None:
     placed = TRANSFORMER | {"target": {"dim": 8, "positions": {"type": "learned", "limit": 6}}}
     with pytest.raises(UserError, match=r"text.txt, line 2: has 6 pieces, but this model has positions for 5"):
         evaluate_text(trained(placed, max_length=5), text)
+
+
+def test_a_recurrent_one_can_be_looked_into() -> None:
+    made = trained(LSTM)
+    translator = Translator(made, Greedy(), made.recipe.translate)
+    found = gates(translator, "abc")
+    assert [gate.path for gate in found] == ["decoder.input", "decoder.forget", "decoder.output"]
+    assert found[0].labels == ("<begin>", "a", "b", "c")
+    [flow] = gradients(translator, "abc")
+    assert flow.hidden.shape == (4,)
+    assert flow.hidden[-1] == pytest.approx(1.0)

@@ -14,7 +14,7 @@ inspect = typer.Typer(
 )
 
 Model = Annotated[Path, typer.Argument(help="A run folder or a model folder.")]
-Sentence = Annotated[str, typer.Argument(help="What to translate, in quotation marks.")]
+Sentence = Annotated[str, typer.Argument(help="What to translate, or a language model reads, in quotation marks.")]
 Output = Annotated[Path, typer.Option(help="The picture to write: .png, .svg or .pdf.")]
 
 
@@ -61,10 +61,10 @@ def gates(
     device: Device = "auto",
 ) -> None:
     """Draw how far the gates of a recurrent model are open at each piece of a sentence."""
-    from weft.engine.load import load_translator
+    from weft.engine.load import load_any
     from weft.inspect.gates import draw
 
-    translator = load_translator(model, device=device, beam=beam, overrides=settings or [])
+    translator = load_any(model, device=device, beam=beam, overrides=settings or [])
     shown = draw(translator, sentence, output, side=side, place=place, rows="units" if units else "gates")
     print(f"{output}: {', '.join(gate.path for gate in shown)}")
 
@@ -79,9 +79,9 @@ def gradients(
     device: Device = "auto",
 ) -> None:
     """Draw how much of a gradient goes back through the steps of a recurrent model."""
-    from weft.engine.load import load_translator
+    from weft.engine.load import load_any
     from weft.inspect.gradients import draw
 
-    translator = load_translator(model, device=device, beam=beam, overrides=settings or [])
+    translator = load_any(model, device=device, beam=beam, overrides=settings or [])
     shown = draw(translator, sentence, output)
     print(f"{output}: {', '.join(flow.place for flow in shown)}")

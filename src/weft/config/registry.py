@@ -14,6 +14,7 @@ from weft.model.encoders.transformer import TransformerEncoder
 from weft.model.head import Linear as LinearHead
 from weft.model.roles import Decoder, Embed, Encoder, Head
 from weft.nn.bridges import Bridge, Copy, Zeros
+from weft.nn.bridges import Learned as LearnedBridge
 from weft.nn.bridges import Linear as LinearBridge
 from weft.nn.cells.gru import GRU
 from weft.nn.cells.lstm import LSTM
@@ -32,8 +33,8 @@ from weft.objective.feeding import Feeding, Free, Scheduled, Truth
 from weft.objective.role import Objective
 from weft.objective.truth import Constant, ExponentialDecay, InverseSigmoid, LinearDecay, TruthProbability
 from weft.optim.averages import Average, Exponential, Last
-from weft.optim.optimisers import Adam, AdamW, Optimiser
-from weft.optim.schedules import Cosine, InverseSquareRoot, Linear, Schedule, WarmupStableDecay
+from weft.optim.optimisers import SGD, Adadelta, Adam, AdamW, Optimiser
+from weft.optim.schedules import Cosine, Halving, InverseSquareRoot, Linear, Schedule, WarmupStableDecay
 from weft.search.beam import Beam
 from weft.search.exhaustive import Exhaustive
 from weft.search.greedy import Greedy
@@ -67,7 +68,7 @@ REGISTRY: Mapping[type, Mapping[str, type]] = {
     },
     Head: {"linear": LinearHead},
     Cell: {"plain": Plain, "gru": GRU, "lstm": LSTM, "stacked": Stacked, "variational": Variational},
-    Bridge: {"zeros": Zeros, "copy": Copy, "linear": LinearBridge},
+    Bridge: {"zeros": Zeros, "learned": LearnedBridge, "copy": Copy, "linear": LinearBridge},
     Score: {
         "dot": Dot,
         "scaled-dot": ScaledDot,
@@ -88,11 +89,12 @@ REGISTRY: Mapping[type, Mapping[str, type]] = {
     Objective: {"cross-entropy": CrossEntropy},
     Search: {"greedy": Greedy, "sampling": Sampling, "beam": Beam, "exhaustive": Exhaustive},
     Penalty: {"none": NoPenalty, "average": AverageLength, "gnmt": GNMTLength},
-    Optimiser: {"adam": Adam, "adamw": AdamW},
+    Optimiser: {"sgd": SGD, "adadelta": Adadelta, "adam": Adam, "adamw": AdamW},
     Schedule: {
         "inverse-square-root": InverseSquareRoot,
         "cosine": Cosine,
         "linear": Linear,
+        "halving": Halving,
         "warmup-stable-decay": WarmupStableDecay,
     },
     Average: {"exponential": Exponential, "last": Last},

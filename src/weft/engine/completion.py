@@ -17,6 +17,7 @@ from weft.core.state import Hypothesis
 from weft.engine.load import load_trained
 from weft.engine.translator import one_line
 from weft.search.beam import Beam
+from weft.search.penalties import NoPenalty
 from weft.search.prefix import after_prefix
 from weft.search.role import Search
 from weft.search.sampling import Sampling
@@ -71,7 +72,7 @@ def sampled(trained: Trained, count: int, temperature: float, seed: int) -> Comp
 
 def likeliest(trained: Trained, count: int) -> Completer:
     """Finds the `count` completions of each line that are the most probable, by beam search."""
-    beam = Beam(size=max(BEAM, count), best=count)
+    beam = Beam(size=max(BEAM, count), best=count, length_penalty=NoPenalty)
     return Completer(trained, lambda _: beam, rows=1)
 
 

@@ -12,7 +12,7 @@ class Alignment(NamedTuple):
     translation: str
     source: tuple[str, ...]
     target: tuple[str, ...]
-    weights: Numbers  # a row's sum is 1
+    weights: Numbers  # a row's sum is 1, or less where a window fades out
     remarks: tuple[str, ...]  # what a reader should know: whose weights they are, and whether the sentence was cut
 
     def grid(self) -> Grid:

@@ -44,8 +44,8 @@ def align(
     """The numbers of the picture."""
     looked = look(translator, sentence, layer, head)
     translated = looked.translated
-    source = SPANS[unit](translated.source, translator.trained.source_tokenizer)
-    target = SPANS[unit](translated.target, translator.trained.target_tokenizer)
+    source = SPANS[unit](translated.fed.source, translator.trained.source_tokenizer)
+    target = SPANS[unit](translated.fed.target, translator.trained.target_tokenizer)
     return Alignment(
         sentence,
         translated.translation.text,
@@ -59,4 +59,4 @@ def align(
 def remarks(looked: Looked, layer: int | None, head: int | None) -> tuple[str, ...]:
     """Whose weights they are, if a layer was asked for; and that the end of the sentence is missing, if it is."""
     whose = [] if layer is None else [f"layer {layer}, " + ("mean of its heads" if head is None else f"head {head}")]
-    return (*whose, *looked.translated.remarks())
+    return (*whose, *looked.translated.fed.remarks)

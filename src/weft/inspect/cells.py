@@ -8,7 +8,7 @@ from weft.core.errors import UserError
 from weft.core.marks import BEGIN
 from weft.engine.translator import Translator
 from weft.inspect.grid import Numbers
-from weft.inspect.translating import Translated, translate, watch_features
+from weft.inspect.translating import Fed, read, translate, watch_features
 from weft.inspect.words import pieces_of
 
 HIDDEN, CELL, RECURRENCE = "h", "c", "recurrence"  # as cells note them; an LSTM alone has a c
@@ -27,17 +27,18 @@ class Steps(NamedTuple):
 
 
 class Followed(NamedTuple):
-    """A translation, and the steps of every cell that had a part in it: the encoder's first, the lowest first."""
+    """What a model was fed, and the steps of every cell that took part: the encoder's first, the lowest first."""
 
-    translated: Translated
+    fed: Fed
     cells: list[Steps]
 
 
 def follow(translator: Translator, sentence: str) -> Followed:
-    """Translate the sentence; then feed the translation to the model, and watch its cells."""
-    translated = translate(translator, sentence)
-    seen = watch_features(translator.trained.model, translated.source, translated.target)
-    labels = labels_of(translator, translated)
+    """Translate the sentence, feed the translation to the model, and watch its cells; a language model reads it."""
+    model = translator.trained.model
+    fed = read(translator, sentence) if model.is_language_model else translate(translator, sentence).fed
+    seen = watch_features(model, fed)
+    labels = labels_of(translator, fed)
     cells = [
         Steps(place, labels[place.split(".")[0]], notes) for place, notes in by_place(seen).items() if HIDDEN in notes
     ]
@@ -46,7 +47,7 @@ def follow(translator: Translator, sentence: str) -> Followed:
             "this model has no recurrent cells, as a Transformer has none: there are no gates and no states that go "
             "from step to step. What it looks at is drawn by weft inspect attention."
         )
-    return Followed(translated, cells)
+    return Followed(fed, cells)
 
 
 def by_place(seen: dict[str, list[Tensor]]) -> dict[str, dict[str, list[Tensor]]]:
@@ -58,8 +59,8 @@ def by_place(seen: dict[str, list[Tensor]]) -> dict[str, dict[str, list[Tensor]]
     return places
 
 
-def labels_of(translator: Translator, translated: Translated) -> dict[str, tuple[str, ...]]:
+def labels_of(translator: Translator, fed: Fed) -> dict[str, tuple[str, ...]]:
     """The pieces that each side reads: the sentence with its end mark, or the translation after the begin mark."""
-    source = pieces_of(translated.source, translator.trained.source_tokenizer)
-    target = pieces_of([BEGIN, *translated.target[:-1]], translator.trained.target_tokenizer)
+    source = pieces_of(fed.source, translator.trained.source_tokenizer)
+    target = pieces_of([BEGIN, *fed.target[:-1]], translator.trained.target_tokenizer)
     return {"encoder": tuple(span.name for span in source), "decoder": tuple(span.name for span in target)}

@@ -17,7 +17,7 @@ from weft.inspect.cells import Followed, Steps, follow
 from weft.inspect.grid import Grid, Numbers
 from weft.inspect.picture import check_suffix, write_picture
 from weft.inspect.squares import draw_squares
-from weft.inspect.translating import Translated
+from weft.inspect.translating import Fed
 
 Side = Literal["encoder", "decoder"]
 Rows = Literal["gates", "units"]
@@ -61,7 +61,7 @@ def draw(
     if rows == "units" and len(chosen) > 1:
         raise UserError(f"--units shows one gate: name it with --place, as one of {listed(g.path for g in chosen)}")
     show = units_grid if rows == "units" else means_grid
-    write_picture(partial(draw_squares, show(followed.translated, chosen)), Path(output))
+    write_picture(partial(draw_squares, show(followed.fed, chosen)), Path(output))
     return chosen
 
 
@@ -103,17 +103,17 @@ def listed(names: Iterable[str]) -> str:
     return ", ".join(names)
 
 
-def means_grid(translated: Translated, chosen: Sequence[Gate]) -> Grid:
+def means_grid(fed: Fed, chosen: Sequence[Gate]) -> Grid:
     """A row for each gate."""
     values = np.stack([gate.values.mean(1) for gate in chosen])
     names = tuple(gate.path for gate in chosen)
     scale = "open, mean of the units"
-    return Grid(translated.title(), translated.remarks(), names, chosen[0].labels, values, scale, darkest=1.0)
+    return Grid(fed.title, fed.remarks, names, chosen[0].labels, values, scale, darkest=1.0)
 
 
-def units_grid(translated: Translated, chosen: Sequence[Gate]) -> Grid:
+def units_grid(fed: Fed, chosen: Sequence[Gate]) -> Grid:
     """A row for each unit of the one gate; units are counted from 0, as in `values`."""
     [only] = chosen
     names = tuple(f"unit {number}" for number in range(only.values.shape[1]))
-    remarks = (only.path, *translated.remarks())
-    return Grid(translated.title(), remarks, names, only.labels, only.values.T, "open", darkest=1.0)
+    remarks = (only.path, *fed.remarks)
+    return Grid(fed.title, remarks, names, only.labels, only.values.T, "open", darkest=1.0)

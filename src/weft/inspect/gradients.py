@@ -42,8 +42,7 @@ def draw(translator: Translator, sentence: str, output: Path | str) -> list[Flow
     check_suffix(Path(output))
     followed = watched(translator, sentence)
     flows = [flow(steps) for steps in followed.cells]
-    translated = followed.translated
-    write_picture(partial(draw_panels, panels(flows), translated.title(), translated.remarks()), Path(output))
+    write_picture(partial(draw_panels, panels(flows), followed.fed.title, followed.fed.remarks), Path(output))
     return flows
 
 

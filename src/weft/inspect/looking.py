@@ -9,7 +9,7 @@ from torch import Tensor
 from weft.core.errors import UserError
 from weft.engine.translator import Translator
 from weft.inspect.grid import Numbers
-from weft.inspect.translating import Translated, translate, watch_features
+from weft.inspect.translating import Fed, Translated, translate, watch_features
 from weft.model.model import Model
 
 
@@ -32,14 +32,14 @@ def look(translator: Translator, sentence: str, layer: int | None, head: int | N
         raise UserError("the decoder of this model does not look at the source: there is no attention to draw")
     if layer is None:
         return Looked(translated, np.array(translated.hypothesis.attention))
-    chosen = choose(across(translator.trained.model, translated.source, translated.target), layer, head)
+    chosen = choose(across(translator.trained.model, translated.fed), layer, head)
     return Looked(translated, chosen.double().cpu().numpy())
 
 
 @torch.inference_mode()
-def across(model: Model, source: list[int], target: list[int]) -> list[Tensor]:
-    """The weights [H,T,S] of each of the decoder's layers that looks at the source, when fed these ids."""
-    seen = watch_features(model, source, target)
+def across(model: Model, fed: Fed) -> list[Tensor]:
+    """The weights [H,T,S] of each of the decoder's layers that looks at the source, when it is fed this."""
+    seen = watch_features(model, fed)
     names = [name for name in seen if name.startswith("decoder.") and name.endswith(".across")]
     return [seen[name][0][0] for name in names]
 

@@ -16,21 +16,21 @@ from weft.model.model import Model
 from weft.search.role import Search
 
 
+class Fed(NamedTuple):
+    """What a model is watched with: the ids of both sides, END last; and what a picture of it says of them."""
+
+    source: list[int]
+    target: list[int]
+    title: tuple[str, ...]
+    remarks: tuple[str, ...]
+
+
 class Translated(NamedTuple):
-    """A translation, the hypothesis that it is the text of, and the ids of both sides, END last."""
+    """A translation, the hypothesis that it is the text of, and what the model is fed to do the same again."""
 
     translation: Translation
     hypothesis: Hypothesis
-    source: list[int]
-    target: list[int]
-
-    def title(self) -> tuple[str, ...]:
-        return self.translation.source, f"→ {self.translation.text}"
-
-    def remarks(self) -> tuple[str, ...]:
-        """That the end of the sentence is missing, if it is."""
-        read = len(self.source) - 1
-        return (f"the model reads {read} pieces at most: the rest was left out",) if self.translation.cut else ()
+    fed: Fed
 
 
 class Keeping:
@@ -55,13 +55,25 @@ def translate(translator: Translator, sentence: str) -> Translated:
     if not keeping.found:
         raise UserError("the model finds no translation possible: its weights are broken; train it again")
     best = keeping.found[0]
-    ids = translator.trained.source_tokenizer.encode([sentence])[0]
-    return Translated(translation, best, [*ids[: translator.source_limit()], END], [*best.tokens, END])
+    [ids] = translator.trained.source_tokenizer.encode([sentence])
+    source = [*ids[: translator.source_limit()], END]
+    left_out = f"the model reads {len(source) - 1} pieces at most: the rest was left out"
+    fed = Fed(source, [*best.tokens, END], (sentence, f"→ {translation.text}"), (left_out,) if translation.cut else ())
+    return Translated(translation, best, fed)
 
 
-def watch_features(model: Model, source: list[int], target: list[int]) -> dict[str, list[Tensor]]:
+def read(translator: Translator, sentence: str) -> Fed:
+    """The sentence as a language model is fed it: as a target, without a source."""
+    [ids] = translator.trained.target_tokenizer.encode([sentence])
+    limit = translator.trained.model.target.limit
+    if limit is not None and len(ids) >= limit:
+        raise UserError(f"the sentence has {len(ids)} pieces, but this model knows at most {limit - 1}: shorten it")
+    return Fed([END], [*ids, END], (sentence,), ())
+
+
+def watch_features(model: Model, fed: Fed) -> dict[str, list[Tensor]]:
     """Everything that is noted while the model reads the source and is fed the target."""
     device = next(model.parameters()).device
     with watching() as seen:
-        model.features(Batch(Padded.of([source]), Padded.of([target]), (0,)).to(device))
+        model.features(Batch(Padded.of([fed.source]), Padded.of([fed.target]), (0,)).to(device))
     return seen

@@ -45,8 +45,9 @@ class Past(NamedTuple):
 class Attention(nn.Module):
     """context = window(score(query, keys)) values, for each head.
 
-    With `projected`, queries, keys and values get their own matrices and the heads' contexts are mapped once more
-    (multi-head attention, Vaswani et al. 2017, section 3.2.2); else the memory is used as it is (Bahdanau).
+    With `projected`, queries, keys and values get their own matrices and the heads' contexts are mapped once more, to
+    `dim` numbers (multi-head attention, Vaswani et al. 2017, section 3.2.2); else each head takes its share of the
+    memory as it is (Bahdanau). The context is as wide as a value, unless `dim` says otherwise.
     """
 
     def __init__(
@@ -58,19 +59,20 @@ class Attention(nn.Module):
         window: Make[Window] = Global,
         heads: Count = 1,
         projected: bool = False,
+        dim: Count | None = None,
         dropout: Rate = 0.0,
     ):
         super().__init__()
         self.heads = heads
-        self.dim = query_dim if projected else memory.values
-        key_dim, value_dim = (query_dim, query_dim) if projected else (memory.keys, memory.values)
-        for name, width in (("query", query_dim), ("key", key_dim), ("value", value_dim)):
+        self.dim = dim if projected and dim else memory.values
+        key_dim = query_dim if projected else memory.keys
+        for name, width in (("query", query_dim), ("key", key_dim), ("value", self.dim)):
             if width % heads:
                 raise ValueError(f"{heads} heads do not divide the {name} width {width}")
         self.query = nn.Linear(query_dim, query_dim) if projected else nn.Identity()
         self.key = nn.Linear(memory.keys, key_dim) if projected else nn.Identity()
-        self.value = nn.Linear(memory.values, value_dim) if projected else nn.Identity()
-        self.out = nn.Linear(value_dim, self.dim) if projected else nn.Identity()
+        self.value = nn.Linear(memory.values, self.dim) if projected else nn.Identity()
+        self.out = nn.Linear(self.dim, self.dim) if projected else nn.Identity()
         self.score = score(query_dim // heads, key_dim // heads)
         self.window = window(query_dim // heads)
         self.dropout = Dropout(dropout)

@@ -64,22 +64,43 @@ class Linear(nn.Module):
             raise ValueError("bridge: linear starts from the source, but there is none: write bridge: zeros")
         if of != "mean" and not memory.final:
             raise ValueError(f"bridge: of: {of} needs an encoder with a last state, such as recurrent; use of: mean")
-        width = {"ends": sum(joined_widths(memory)), "mean": memory.keys}.get(of) or memory.final[-1][-1][0]
-        self.maps = nn.ModuleList(nn.Linear(width, dim) for dim in state_dims)
+        self.top = memory.cells[-1].top if memory.cells else 0
+        self.maps = nn.ModuleList(nn.Linear(self._width(memory), dim) for dim in state_dims)
 
     def forward(self, memory: Memory) -> States:
         summary = self._summary(memory)
         states = (one(summary) for one in self.maps)
         return tuple(torch.tanh(state) for state in states) if self.squash else tuple(states)
 
+    def _width(self, memory: Sizes) -> int:
+        match self.of:
+            case "last":
+                return memory.final[-1][-1][self.top]
+            case "ends":
+                return sum(joined_widths(memory))
+            case "mean":
+                return memory.keys
+
     def _summary(self, memory: Memory) -> Tensor:
         ends = cast(Ends, memory.final)
         match self.of:
             case "last":
-                return ends[-1][-1][0]
+                return ends[-1][-1][self.top]
             case "ends":
                 return torch.cat([part for parts in joined(ends) for part in parts], -1)
-        return mean_real(memory)
+            case "mean":
+                return mean_real(memory)
+
+
+class Learned(nn.Module):
+    """s_0 is learned, the same for every source."""
+
+    def __init__(self, memory: Sizes, state_dims: tuple[int, ...]):  # noqa: ARG002 (as all bridges)
+        super().__init__()
+        self.first = nn.ParameterList(torch.zeros(dim) for dim in state_dims)
+
+    def forward(self, memory: Memory) -> States:
+        return tuple(state.expand(len(memory.mask), -1) for state in self.first)
 
 
 def joined(ends: Ends) -> list[list[Tensor]]:

@@ -4,11 +4,11 @@ import torch
 from torch import Tensor, nn
 
 from weft.core.types import Count, Make, Rate, Vocabulary
-from weft.nn.placed import Merge, Placed
+from weft.nn.placing import Merge, Placing
 from weft.nn.positions import Positions
 
 
-class Embedding(Placed):
+class Embedding(nn.Module):
     """x = E[token] sqrt(D), merged with the position's vector by sum, mean or concatenation, then dropout.
 
     The factor sqrt(D) (Vaswani et al. 2017, section 3.4) undoes the initial deviation D^-1/2, which suits a weight that
@@ -25,13 +25,16 @@ class Embedding(Placed):
         merge: Merge = "sum",
         dropout: Rate = 0.0,
     ):
-        super().__init__(dim, positions, merge, dropout)
+        super().__init__()
+        self.placing = Placing(dim, positions, merge, dropout)
+        self.dim, self.limit = self.placing.dim, self.placing.limit
         self.weight = nn.Parameter(torch.randn(len(vocabulary), dim) * dim**-0.5)
         self.scale = dim**0.5 if scaled else 1.0
 
     def forward(self, ids: Tensor, first: Tensor) -> Tensor:
         """ids [N,T], first [N] = the position of the first column -> [N,T,D]."""
-        return self.placed(nn.functional.embedding(ids, self.weight) * self.scale, first)
+        placed: Tensor = self.placing(nn.functional.embedding(ids, self.weight) * self.scale, first)
+        return placed
 
 
 class NoEmbedding(nn.Module):

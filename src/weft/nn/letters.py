@@ -6,19 +6,19 @@ from torch.nn import functional as F
 
 from weft.core.marks import FIRST_PIECE
 from weft.core.types import Count, Make, Rate, Vocabulary, Whole
-from weft.nn.placed import Merge, Placed
+from weft.nn.placing import Merge, Placing
 from weft.nn.positions import Positions
 from weft.nn.stack import stack
 
 NO_LETTER, BEGIN_WORD, END_WORD, FIRST_LETTER = range(4)
 
 
-class Letters(Placed):
+class Letters(nn.Module):
     """x = P highway(max_t tanh(F_w * c_t) for each width w), c the vectors of a token's letters. Kim et al. 2016.
 
-    A convolution of each width looks for its `filters` in the word, wherever they stand; words that look alike begin
-    alike, whether they were seen often or once. Only the first `longest` letters are read. What is computed for a word
-    is computed once for each batch.
+    A convolution of each width w looks for `filters` w patterns in the word, wherever they stand; words that look alike
+    begin alike, whether they were seen often or once. The defaults are those of the paper's small model. Only the first
+    `longest` letters are read. What is computed for a word is computed once for each batch.
     """
 
     weight: nn.Parameter | None = None
@@ -29,34 +29,37 @@ class Letters(Placed):
         vocabulary: Vocabulary,
         *,
         dim: Count = 256,
-        letter_dim: Count = 32,
-        widths: tuple[Count, ...] = (2, 3, 4, 5),
-        filters: Count = 64,
+        letter_dim: Count = 15,
+        widths: tuple[Count, ...] = (1, 2, 3, 4, 5, 6),
+        filters: Count = 25,
         highways: Whole = 1,
         longest: Count = 24,
         positions: Make[Positions] | None = None,
         merge: Merge = "sum",
         dropout: Rate = 0.0,
     ):
-        super().__init__(dim, positions, merge, dropout)
+        super().__init__()
+        self.placing = Placing(dim, positions, merge, dropout)
+        self.dim, self.limit = self.placing.dim, self.placing.limit
         if not widths:
             raise ValueError("widths: give at least one, such as [2, 3, 4]")
         spelled = spell(vocabulary, longest)
         self.register_buffer("spellings", torch.tensor(spelled), persistent=False)
         self.letters = nn.Parameter(torch.randn(1 + max(map(max, spelled)), letter_dim))
-        self.convolutions = stack([nn.Conv1d(letter_dim, filters, width) for width in widths])
-        self.highways = stack([Highway(filters * len(widths)) for _ in range(highways)])
-        self.projection = nn.Linear(filters * len(widths), dim)
+        self.convolutions = stack([nn.Conv1d(letter_dim, filters * width, width) for width in widths])
+        self.highways = stack([Highway(filters * sum(widths)) for _ in range(highways)])
+        self.projection = nn.Linear(filters * sum(widths), dim)
 
     def forward(self, ids: Tensor, first: Tensor) -> Tensor:
         """ids [N,T], first [N] = the position of the first column -> [N,T,D]."""
         words, places = torch.unique(ids, return_inverse=True)
-        return self.placed(F.embedding(places, self._vectors(self.spellings[words])), first)
+        placed: Tensor = self.placing(F.embedding(places, self._vectors(self.spellings[words])), first)
+        return placed
 
     def _vectors(self, spelled: Tensor) -> Tensor:
         """The letters of words [W,L] -> [W,D]."""
-        letters = F.embedding(spelled, self.letters).transpose(1, 2)  # [W,·,L]
-        past = (spelled == NO_LETTER)[:, None]
+        past = (spelled == NO_LETTER)[:, None]  # [W,1,L]
+        letters = F.embedding(spelled, self.letters).transpose(1, 2).masked_fill(past, 0)  # [W,·,L]
         found = []
         for convolution in self.convolutions:
             (width,) = convolution.kernel_size

@@ -25,7 +25,7 @@ class Score(Protocol):
 
 
 class Dot(nn.Module):
-    """e = q·k. Luong et al. 2015, equation 8."""
+    """e = q·k. Luong et al. 2015, section 3.1."""
 
     covers = False
 
@@ -40,19 +40,25 @@ class Dot(nn.Module):
         return query @ keys.transpose(-1, -2)
 
 
-class ScaledDot(Dot):
+class ScaledDot(nn.Module):
     """e = q·k / sqrt(D). Vaswani et al. 2017, equation 1."""
 
+    covers = False
+
     def __init__(self, query_dim: int, key_dim: int):
-        super().__init__(query_dim, key_dim)
+        super().__init__()
+        require_equal("scaled-dot", query_dim, key_dim)
         self.scale = query_dim**-0.5
 
-    def forward(self, query: Tensor, keys: Tensor, coverage: Tensor | None) -> Tensor:
-        return super().forward(query * self.scale, keys, coverage)
+    def keys(self, keys: Tensor) -> Tensor:
+        return keys
+
+    def forward(self, query: Tensor, keys: Tensor, coverage: Tensor | None) -> Tensor:  # noqa: ARG002
+        return (query * self.scale) @ keys.transpose(-1, -2)
 
 
 class General(nn.Module):
-    """e = q·W k, also called bilinear or multiplicative. Luong et al. 2015, equation 8; W k once per sentence."""
+    """e = q·W k, also called bilinear or multiplicative. Luong et al. 2015, section 3.1; W k once per sentence."""
 
     covers = False
 
@@ -121,11 +127,11 @@ class Additive(nn.Module):
 
 
 class Concat(Additive):
-    """e = v·tanh([W U] [q; k]). Luong et al. 2015, equation 8: another writing of `additive`, the same numbers."""
+    """e = v·tanh([W U] [q; k]). Luong et al. 2015, section 3.1: another writing of `additive`, the same numbers."""
 
 
 class Location(nn.Module):
-    """e_j = (W q)_j: where to look depends on the query alone. Luong et al. 2015, equation 9."""
+    """e_j = (W q)_j: where to look depends on the query alone. Luong et al. 2015, equation 8."""
 
     covers = False
 

@@ -7,10 +7,13 @@ from typing import Literal, Protocol
 import torch
 from torch import Tensor, nn
 
+from weft.core.marks import BEGIN, PAD
 from weft.core.types import Make
 from weft.data.batches import Batch
 from weft.model.model import Model
 from weft.objective.truth import Constant, TruthProbability
+
+Own = Literal["best", "drawn"]
 
 
 class Feeding(Protocol):
@@ -43,55 +46,63 @@ class Scheduled(nn.Module):
         *,
         truth: Make[TruthProbability] = Constant,
         each: Literal["token", "sequence"] = "token",
-        own: Literal["best", "drawn"] = "drawn",
+        own: Own = "drawn",
         passes: Literal["steps", "two"] = "steps",
     ):
         super().__init__()
         self.truth = truth()
         self.per_sequence = each == "sequence"
-        self.drawn = own == "drawn"
-        self.run = self._two_passes if passes == "two" else self._step_by_step
+        self.own = own
+        self.feed = two_passes if passes == "two" else step_by_step
 
     def forward(self, model: Model, batch: Batch, step: int) -> Tensor:
         inputs = batch.decoder_input().data
         shape = (len(inputs), 1) if self.per_sequence else inputs.shape
         keep = torch.rand(shape, device=inputs.device).expand_as(inputs) < self.truth(step)
-        return self.run(model, batch, inputs, keep)
-
-    def _step_by_step(self, model: Model, batch: Batch, inputs: Tensor, keep: Tensor) -> Tensor:
-        state = model.decoder.start(model.encode(batch.source))
-        outputs: list[Tensor] = []
-        tokens = inputs[:, 0]
-        for place in range(inputs.shape[1]):
-            if place:
-                tokens = torch.where(keep[:, place], inputs[:, place], self._own(model, outputs[-1][:, 0]))
-            first = torch.full_like(tokens, place)
-            output, state = model.decoder(model.target(tokens[:, None], first), state)
-            outputs.append(output.hidden)
-        return torch.cat(outputs, 1)
-
-    def _two_passes(self, model: Model, batch: Batch, inputs: Tensor, keep: Tensor) -> Tensor:
-        with torch.no_grad():
-            own = self._own(model, model.features(batch).hidden)  # [B,T], of the next position each
-        guessed = torch.cat([inputs[:, :1], own[:, :-1]], 1)
-        return model.features(batch, torch.where(keep, inputs, guessed)).hidden
-
-    @torch.no_grad()
-    def _own(self, model: Model, hidden: Tensor) -> Tensor:
-        """hidden [...,D] -> the model's own next tokens [...]."""
-        logits = model.head(hidden)
-        if not self.drawn:
-            return logits.argmax(-1)
-        gumbel = -torch.empty_like(logits).exponential_().log()
-        return (logits + gumbel).argmax(-1)  # a draw from softmax(logits)
+        return self.feed(model, batch, keep, self.own)
 
 
-class Free(Scheduled):
+class Free(nn.Module):
     """Free running: from the first token on the model is fed its own, as in search."""
 
-    def __init__(self, *, own: Literal["best", "drawn"] = "best"):
-        super().__init__(own=own)
+    def __init__(self, *, own: Own = "best"):
+        super().__init__()
+        self.own = own
 
-    def forward(self, model: Model, batch: Batch, step: int) -> Tensor:  # noqa: ARG002
-        inputs = batch.decoder_input().data
-        return self.run(model, batch, inputs, torch.zeros_like(inputs, dtype=torch.bool))
+    def forward(self, model: Model, batch: Batch, step: int) -> Tensor:  # noqa: ARG002 (as all feedings)
+        return step_by_step(model, batch, torch.zeros_like(batch.target.mask), self.own)
+
+
+def step_by_step(model: Model, batch: Batch, keep: Tensor, own: Own) -> Tensor:
+    """The true token where `keep` [B,T] says so, else what follows from the tokens that were fed before."""
+    inputs = batch.decoder_input().data
+    state = model.decoder.start(model.encode(batch.source))
+    outputs: list[Tensor] = []
+    tokens = inputs[:, 0]
+    for place in range(inputs.shape[1]):
+        if place:
+            tokens = torch.where(keep[:, place], inputs[:, place], own_tokens(model, outputs[-1][:, 0], own))
+        first = torch.full_like(tokens, place)
+        output, state = model.decoder(model.target(tokens[:, None], first), state)
+        outputs.append(output.hidden)
+    return torch.cat(outputs, 1)
+
+
+def two_passes(model: Model, batch: Batch, keep: Tensor, own: Own) -> Tensor:
+    """The true token where `keep` [B,T] says so, else what would follow from the truth."""
+    inputs = batch.decoder_input().data
+    with torch.no_grad():
+        guesses = own_tokens(model, model.features(batch).hidden, own)  # [B,T], of the next position each
+    guessed = torch.cat([inputs[:, :1], guesses[:, :-1]], 1)
+    return model.features(batch, torch.where(keep, inputs, guessed)).hidden
+
+
+@torch.no_grad()
+def own_tokens(model: Model, hidden: Tensor, own: Own) -> Tensor:
+    """hidden [...,D] -> the model's next tokens [...], none of which a search would forbid."""
+    logits = model.head(hidden)
+    logits[..., [PAD, BEGIN]] = float("-inf")
+    if own == "best":
+        return logits.argmax(-1)
+    gumbel = -torch.empty_like(logits).exponential_().log()
+    return (logits + gumbel).argmax(-1)  # a draw from softmax(logits)

@@ -42,6 +42,7 @@ class Bahdanau(nn.Module):
         score: Make[Score] = Additive,
         window: Make[Window] = Global,
         heads: Count = 1,
+        projected: bool = False,
         bridge: Make[Bridge] = Linear,
         maxout: Count = 256,
         dropout: Rate = 0.0,
@@ -50,7 +51,7 @@ class Bahdanau(nn.Module):
         require_memory(memory)
         self.dim = maxout
         self.cell = cell(input_dim, memory.values)
-        self.attention = Attention(self.cell.dim, memory, score=score, window=window, heads=heads)
+        self.attention = Attention(self.cell.dim, memory, score=score, window=window, heads=heads, projected=projected)
         self.bridge = bridge(memory, self.cell.state_dims)
         self.deep = Maxout(self.cell.dim + input_dim + memory.values, maxout)  # U_o, V_o, C_o side by side
         self.dropout = Dropout(dropout)

@@ -20,9 +20,12 @@ from weft.nn.memory import Memory, Sizes
 
 
 class Cho(nn.Module):
-    """c = tanh(V h_T)  (section 2.2 and appendix A),  s_0 = tanh(V' h_T)
+    """c = tanh(V h_T)                                         section 2.2 and appendix A
     s_i = cell([E y_{i-1}; c], s_{i-1})
     t_i = maxout(O_s s_i + O_y E y_{i-1} + O_c c)
+
+    Where this is simpler than the appendix: s_0 = tanh(V' h_T), there tanh(V' c); and c enters the candidate as the
+    input does, there through the reset gate. An encoder without a last state gives the mean annotation for h_T.
 
     State: memory = the summary c; carry = the cell's.
     """
@@ -54,8 +57,7 @@ class Cho(nn.Module):
     def forward(self, x: Tensor, state: State) -> tuple[Output, State]:
         c = cast(Tensor, state.memory)  # [B,C]
         per_row = c.repeat_interleave(len(x) // len(c), 0)[:, None].expand(-1, x.shape[1], -1)
-        inputs = Padded(torch.cat([x, per_row], -1), torch.ones(x.shape[:2], dtype=torch.bool, device=x.device))
         with watch.place("decoder"):
-            outputs, states = self.cell.run(inputs, self.cell.states(state.carry))
+            outputs, carry = self.cell.run(Padded.whole(torch.cat([x, per_row], -1)), state.carry)
         hidden = self.deep(torch.cat([outputs.data, x, per_row], -1))
-        return Output(self.dropout(hidden), None), State(c, self.cell.start(states))
+        return Output(self.dropout(hidden), None), State(c, carry)

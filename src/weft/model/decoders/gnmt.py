@@ -44,6 +44,7 @@ class GNMT(nn.Module):
         score: Make[Score] = Additive,
         window: Make[Window] = Global,
         heads: Count = 1,
+        projected: bool = False,
         bridge: Make[Bridge] = Zeros,
         dropout: Rate = 0.0,
     ):
@@ -56,7 +57,9 @@ class GNMT(nn.Module):
             self.lowest.dim, memory.values, cell=cell, layers=layers - 1, residual=True, extra="all", dropout=dropout
         )
         self.dim = self.upper.dim
-        self.attention = Attention(self.lowest.dim, memory, score=score, window=window, heads=heads)
+        self.attention = Attention(
+            self.lowest.dim, memory, score=score, window=window, heads=heads, projected=projected
+        )
         self.bridge = bridge(memory, self.lowest.state_dims + self.upper.state_dims)
         self.dropout = Dropout(dropout)
 

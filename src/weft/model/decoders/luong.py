@@ -41,6 +41,7 @@ class Luong(nn.Module):
         score: Make[Score] = General,
         window: Make[Window] = Global,
         heads: Count = 1,
+        projected: bool = False,
         feeding: bool = True,
         bridge: Make[Bridge] = Linear,
         dim: Count = 256,
@@ -51,7 +52,7 @@ class Luong(nn.Module):
         self.dim = dim
         self.feeding = feeding
         self.cell = cell(input_dim, dim if feeding else 0)
-        self.attention = Attention(self.cell.dim, memory, score=score, window=window, heads=heads)
+        self.attention = Attention(self.cell.dim, memory, score=score, window=window, heads=heads, projected=projected)
         self.bridge = bridge(memory, self.cell.state_dims)
         self.combine = nn.Linear(memory.values + self.cell.dim, dim, bias=False)  # W_c
         self.dropout = Dropout(dropout)
@@ -69,11 +70,10 @@ class Luong(nn.Module):
 
     def _at_once(self, x: Tensor, prepared: Prepared, carry: tuple[Tree, Tensor, Tree]) -> tuple[Tensor, Tensor, Tree]:
         inner, _, past = carry
-        whole = Padded(x, torch.ones(x.shape[:2], dtype=torch.bool, device=x.device))
         with watch.place("decoder"):
-            outputs, states = self.cell.run(whole, self.cell.states(inner))
+            outputs, inner = self.cell.run(Padded.whole(x), inner)
         hidden, weights, past = self._look(outputs.data, prepared, past)
-        return hidden, weights, (self.cell.start(states), hidden[:, -1], past)
+        return hidden, weights, (inner, hidden[:, -1], past)
 
     def _fed(self, x: Tensor, prepared: Prepared, carry: tuple[Tree, Tensor, Tree]) -> tuple[Tensor, Tensor, Tree]:
         inner, fed, past = carry

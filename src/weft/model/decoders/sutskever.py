@@ -1,6 +1,5 @@
 """The decoder that knows the source through its first state alone. Sutskever, Vinyals & Le 2014."""
 
-import torch
 from torch import Tensor, nn
 
 from weft.core import watch
@@ -45,7 +44,6 @@ class Sutskever(nn.Module):
         return State((), self.cell.start(self.bridge(memory)))
 
     def forward(self, x: Tensor, state: State) -> tuple[Output, State]:
-        whole = Padded(x, torch.ones(x.shape[:2], dtype=torch.bool, device=x.device))
         with watch.place("decoder"):
-            outputs, states = self.cell.run(whole, self.cell.states(state.carry))
-        return Output(self.dropout(outputs.data), None), State((), self.cell.start(states))
+            outputs, carry = self.cell.run(Padded.whole(x), state.carry)
+        return Output(self.dropout(outputs.data), None), State((), carry)

@@ -46,7 +46,7 @@ class TransformerDecoder(nn.Module):
             Layer(
                 input_dim,
                 SelfAttention(input_dim, heads=heads, rotary=rotary, dropout=attention_dropout),
-                Attention(input_dim, memory, heads=heads, projected=True, dropout=attention_dropout)
+                Attention(input_dim, memory, heads=heads, projected=True, dim=input_dim, dropout=attention_dropout)
                 if memory.keys
                 else None,
                 FeedForward(input_dim, hidden=hidden, activation=activation, dropout=dropout),

@@ -26,7 +26,8 @@ class Recurrent(nn.Module):
     each direction (Schuster & Paliwal 1997); `both-first` does so in the lowest layer alone (GNMT, Wu et al. 2016).
     merge: how two directions become one: [f; b], f + b, (f + b) / 2, or W [f; b].
     residual: x_{l+1} = x_l + layer_l(x_l), wherever both have one width and l is not the lowest.
-    A backward cell runs on the reversed sequence, so padding needs no care. Dropout is on every layer's output.
+    A backward cell runs on the reversed sequence, so padding needs no care. Dropout is on every layer's output,
+    before the residual sum.
     """
 
     def __init__(
@@ -60,7 +61,7 @@ class Recurrent(nn.Module):
             with watch.place(f"encoder.{number}"):
                 y, states = layer(x)
             add = self.residual and number > 0 and y.shape == x.data.shape
-            x = x.with_data(self.dropout(x.data + y if add else y))
+            x = x.with_data(x.data + self.dropout(y) if add else self.dropout(y))
             final.append(states)
         return Memory(x.data, x.data, x.mask, tuple(final))
 
@@ -96,5 +97,5 @@ class Layer(nn.Module):
 def run(cell: Cell, x: Padded, *, backward: bool) -> tuple[Padded, States]:
     """The cell over the sequence in one direction; outputs stand where their inputs stood."""
     with watch.place("backward" if backward else "forward"):
-        outputs, states = cell.run(x.reverse() if backward else x, zeros(cell, x.data))
-    return outputs.reverse() if backward else outputs, states
+        outputs, carry = cell.run(x.reverse() if backward else x, cell.start(zeros(cell, x.data)))
+    return outputs.reverse() if backward else outputs, cell.states(carry)

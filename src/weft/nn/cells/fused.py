@@ -3,10 +3,12 @@
 from collections.abc import Callable
 from typing import Any, cast
 
+import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 from weft.core.padded import Padded
+from weft.core.tree import Tree
 from weft.nn.cells.products import Orthogonal
 from weft.nn.cells.role import States
 
@@ -20,9 +22,10 @@ def linear(module: nn.Linear | Orthogonal) -> Linear:
 
 
 def run_fused(
-    kernel: Callable[..., Any], x: Padded, first: States, inputs: Linear, recurrence: Linear
+    kernel: Callable[..., Any], x: Padded, carry: Tree, inputs: Linear, recurrence: Linear
 ) -> tuple[Padded, States]:
     """The outputs, and the states at each row's real length, of torch.lstm, torch.gru or torch.rnn_tanh."""
+    first = cast(States, carry)
     packed = pack_padded_sequence(x.data, x.lengths().cpu(), batch_first=True, enforce_sorted=False)
     order, back = cast(Tensor, packed.sorted_indices), cast(Tensor, packed.unsorted_indices)
     sorted_first = [part.index_select(0, order)[None] for part in first]
@@ -35,7 +38,7 @@ def run_fused(
         True,
         1,
         0.0,
-        False,
+        torch.is_grad_enabled(),  # cuDNN keeps what backward needs only if it is told so
         False,
     )
     sequence = PackedSequence(outputs, packed.batch_sizes, order, back)

@@ -15,15 +15,21 @@ Keep = Literal["free", "orthogonal"]
 class Inputs(nn.Module):
     """W x + b, and C c for an extra input that comes with each step; `rows` numbers each.
 
-    normalise: each of the two is normalised over its rows (Ba, Kiros & Hinton 2016, equation 20).
+    normalise: each of the products is normalised over its rows (Ba, Kiros & Hinton 2016, equation 20), then b is added.
     """
 
-    def __init__(self, input_dim: int, extra_dim: int, rows: int, *, normalise: bool):
+    def __init__(self, input_dim: int, extra_dim: int, rows: int, *, normalise: bool = False):
         super().__init__()
-        self.input = nn.Linear(input_dim, rows)
+        self.input = nn.Linear(input_dim, rows, bias=not normalise)
         self.context = nn.Linear(extra_dim, rows, bias=False) if extra_dim else None
-        self.input_norm = norm(rows, normalise)
-        self.context_norm = norm(rows, normalise and extra_dim > 0)
+        self.input_norm = norm(rows, wanted=normalise)
+        self.context_norm = norm(rows, wanted=normalise and extra_dim > 0)
+        self.normalise = normalise
+
+    @property
+    def bias(self) -> Tensor:
+        """b, which stands in the norm if there is one."""
+        return (self.input_norm if self.normalise else self.input).get_parameter("bias")
 
     def project(self, x: Tensor) -> Tensor:
         return self.input_norm(self.input(x))
@@ -35,7 +41,7 @@ class Inputs(nn.Module):
 
 
 class Recurrence(nn.Module):
-    """U h. It starts with an orthogonal block for each gate (Saxe et al. 2014).
+    """U h, of as much of h as a mask lets through. It starts with an orthogonal block for each gate (Saxe et al. 2014).
 
     keep: orthogonal holds each block there in training, so that no power of it makes a vector longer or shorter.
     """
@@ -43,12 +49,12 @@ class Recurrence(nn.Module):
     def __init__(self, dim: int, rows: int, *, normalise: bool = False, keep: Keep = "free", bias: bool = False):
         super().__init__()
         self.matrix = free(dim, rows, bias=bias) if keep == "free" else Orthogonal(dim, rows, bias=bias)
-        self.norm = norm(rows, normalise)
+        self.norm = norm(rows, wanted=normalise)
 
-    def forward(self, h: Tensor) -> Tensor:
+    def forward(self, h: Tensor, mask: Tensor | None = None) -> Tensor:
         if watch.watched():  # asked first, because an orthogonal matrix is computed whenever it is read
             watch.note("recurrence", self.matrix.weight)
-        return self.norm(self.matrix(h))
+        return self.norm(self.matrix(h if mask is None else h * mask))
 
 
 def free(dim: int, rows: int, *, bias: bool) -> nn.Linear:
@@ -82,5 +88,5 @@ class Orthogonal(nn.Module):
         return F.linear(x, self.weight, self.bias)
 
 
-def norm(rows: int, wanted: bool) -> nn.Module:
+def norm(rows: int, *, wanted: bool) -> nn.Module:
     return nn.LayerNorm(rows) if wanted else nn.Identity()

@@ -1,6 +1,6 @@
 """What a recurrent cell is."""
 
-from typing import Protocol
+from typing import Protocol, cast
 
 from torch import Tensor
 
@@ -19,8 +19,10 @@ class Cell(Protocol):
     """
 
     dim: int  # width of the output
-    state_dims: tuple[int, ...]
     top: int  # the state that stands for the output before the first step
+
+    @property
+    def state_dims(self) -> tuple[int, ...]: ...
 
     def project(self, x: Tensor) -> Tensor:
         """W x + b, for any number of steps: [...,N,I] -> [...,N,·]."""
@@ -34,15 +36,30 @@ class Cell(Protocol):
         """The states in what is carried: the inverse of `start`."""
         ...
 
-    def __call__(self, projected: Tensor, carry: Tree, extra: Tensor | None = None) -> tuple[Tensor, Tree]:
-        """A projected input [N,·] and the extra input [N,extra_dim] -> the output [N,D], and what is carried on."""
+    def __call__(
+        self, projected: Tensor, carry: Tree, extra: Tensor | None = None, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tree]:
+        """A projected input [N,·] and the extra input [N,extra_dim] -> the output [N,D], and what is carried on.
+
+        mask [N,D] is multiplied into the last output where it enters a product (dropout in time).
+        """
         ...
 
-    def run(self, x: Padded, states: States) -> tuple[Padded, States]:
-        """A whole sequence, without an extra input: every output [N,T,D], and the states at each row's real length."""
+    def run(self, x: Padded, carry: Tree) -> tuple[Padded, Tree]:
+        """A whole sequence, without an extra input: every output [N,T,D], and the carry at each row's real length."""
         ...
 
 
 def zeros(cell: Cell, like: Tensor) -> States:
     """The states before anything was read, a row for each row of `like`."""
     return tuple(like.new_zeros(len(like), dim) for dim in cell.state_dims)
+
+
+def as_carry(states: States) -> Tree:
+    """`start` of a cell that carries its states as they are."""
+    return states
+
+
+def as_states(carry: Tree) -> States:
+    """`states` of a cell that carries them as they are."""
+    return cast(States, carry)

@@ -58,29 +58,33 @@ class Stacked(nn.Module):
     def states(self, carry: Tree) -> States:
         return tuple(state for cell, part in zip(self.cells, carry, strict=True) for state in cell.states(part))
 
-    def forward(self, projected: Tensor, carry: Tree, extra: Tensor | None = None) -> tuple[Tensor, Tree]:
+    def forward(
+        self, projected: Tensor, carry: Tree, extra: Tensor | None = None, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tree]:
         first, *rest = cast(tuple[Tree, ...], carry)
         lowest, *above = self.cells
         with watch.place("0"):
-            x, after = lowest(projected, first, extra)
+            x, after = lowest(projected, first, extra, mask)
         carried = [after]
         for number, (cell, before) in enumerate(zip(above, rest, strict=True), start=1):
             with watch.place(str(number)):
-                y, after = cell(cell.project(self.dropout(x)), before, extra)
+                y, after = cell(cell.project(self.dropout(x)), before, extra, mask)
             x = self._joined(x, y)
             carried.append(after)
         return x, tuple(carried)
 
-    def run(self, x: Padded, states: States) -> tuple[Padded, States]:
+    def run(self, x: Padded, carry: Tree) -> tuple[Padded, Tree]:
         """Cell by cell, so that each may use its kernel."""
-        first, *rest = self._shares(states)
+        first, *rest = cast(tuple[Tree, ...], carry)
         with watch.place("0"):
             y, after = self.cells[0].run(x, first)
-        for number, (cell, share) in enumerate(zip(self.cells[1:], rest, strict=True), start=1):
+        carried = [after]
+        for number, (cell, before) in enumerate(zip(self.cells[1:], rest, strict=True), start=1):
             with watch.place(str(number)):
-                above, more = cell.run(y.with_data(self.dropout(y.data)), share)
-            y, after = y.with_data(self._joined(y.data, above.data)), after + more
-        return y, after
+                above, after = cell.run(y.with_data(self.dropout(y.data)), before)
+            y = y.with_data(self._joined(y.data, above.data))
+            carried.append(after)
+        return y, tuple(carried)
 
     def _shares(self, states: States) -> list[States]:
         """Each cell's states."""

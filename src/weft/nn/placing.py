@@ -12,10 +12,10 @@ from weft.nn.positions import Positions
 Merge = Literal["sum", "mean", "concat"]
 
 
-class Placed(nn.Module):
-    """What all embeddings end with: the position's vector is merged in, then dropout.
+class Placing(nn.Module):
+    """What every embedding ends with: the position's vector is merged in, then dropout.
 
-    `concat` gives vectors of width 2 D.
+    `concat` gives vectors of width 2 D. `limit` is the longest sequence that can be placed (None: any).
     """
 
     def __init__(self, dim: int, positions: Make[Positions] | None, merge: Merge, dropout: float):
@@ -26,7 +26,7 @@ class Placed(nn.Module):
         self.limit = self.positions.limit if self.positions else None
         self.dropout = Dropout(dropout)
 
-    def placed(self, tokens: Tensor, first: Tensor) -> Tensor:
+    def forward(self, tokens: Tensor, first: Tensor) -> Tensor:
         """tokens [N,T,D], first [N] = the position of the first column -> [N,T,dim]."""
         if self.positions is None:
             return self.dropout(tokens)
