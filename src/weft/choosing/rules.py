@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from weft.choosing.look import Facts, Side
 from weft.config.document import Plain
+from weft.core.numbers import spoken_minutes
 
 EFFICIENCY = 0.45  # of the rate of matrix products, training reaches about this
 WANTED_UPDATES = 1500
@@ -235,14 +236,14 @@ def _why(situation: Situation, size: Size) -> str:
         return "there is enough data and time for it"
     if situation.facts.pairs < larger[0].pairs:
         return f"{situation.facts.pairs:,} pairs are too few for a larger one"
-    return f"{situation.minutes:g} minutes are too short for a larger one on this machine"
+    return f"the time, {spoken_minutes(situation.minutes)}, is too short for a larger one on this machine"
 
 
 def _training(situation: Situation, updates: int, batch: int) -> Iterator[Choice]:
     minutes = situation.minutes
     if situation.steps is None:
         yield Choice("train.steps", None)
-        about = f"{minutes:g} minutes, about {_round(updates, 2):,} updates on this machine"
+        about = f"{spoken_minutes(minutes)}, about {_round(updates, 2):,} updates on this machine"
         yield Choice("train.minutes", minutes, about)
     yield Choice("train.batch_tokens", batch, f"{batch:,} tokens a batch, so that there are enough updates")
     warmup = max(10, min(500, round(updates / 8)))
