@@ -33,7 +33,8 @@ MISTAKES = [
     mistake("unknown option", [*TRAIN, "--stepps", "3"], "No such option", "--stepps"),
     # what to train
     mistake("no recipe", ["train"], "weft train RECIPE.yaml --out FOLDER", "weft train train.en train.de --out FOLDER"),
-    mistake("no out", ["train", "{recipe}"], "weft train RECIPE.yaml --out FOLDER"),
+    mistake("no out", ["train", "{recipe}"], "--out is missing", "weft train {recipe} --out runs/first"),
+    mistake("nothing to train", ["train", "--out", "{new}"], "weft train RECIPE.yaml --out FOLDER"),
     mistake("recipe and data", ["train", "{recipe}", "{corpus}/test.src", "--out", "{new}"], "{recipe} is a recipe"),
     mistake("one side", ["train", "{corpus}/test.src", "--out", "{new}"], "two text files", "got {corpus}/test.src"),
     mistake("three sides", ["train", "a", "b", "c", "--out", "{new}"], "two text files", "got a, b, c"),
@@ -263,7 +264,7 @@ MISTAKES = [
         "SHA-256",
     ),
     # attention
-    mistake("attention of nothing", ["attention", "{run}"], "Missing argument 'sentence'"),
+    mistake("attention of nothing", ["attention", "{run}"], "Missing argument 'SENTENCE'"),
     mistake("attention of no model", ["attention", "{bad}/none", "a cat"], "{bad}/none: there is no such folder"),
     mistake("empty sentence", [*ATTENTION, " "], "the sentence is empty", 'weft attention MODEL "A man sleeps."'),
     mistake("sentence without marks", [*ATTENTION, "a", "cat"], "unexpected extra argument", "cat"),

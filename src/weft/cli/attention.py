@@ -11,8 +11,8 @@ from weft.cli.options import Beam, Device, Settings
 
 
 def attention(
-    model: Annotated[Path, typer.Argument(help="A run folder or a model folder.")],
-    sentence: Annotated[str, typer.Argument(help="What to translate, in quotation marks.")],
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A run folder or a model folder.")],
+    sentence: Annotated[str, typer.Argument(metavar="SENTENCE", help="What to translate, in quotation marks.")],
     output: Annotated[Path, typer.Option(help="The picture to write: .png, .svg or .pdf.")] = Path("attention.png"),
     layer: Annotated[
         int | None, typer.Option(min=1, help="A layer of the decoder, counted from 1. Default: what the decoder gives.")

@@ -72,6 +72,9 @@ def resume_locked(folder: RunFolder, display: Display, device: str, began: float
     if checkpoint is not None:
         loop.restore(checkpoint)
         remove_old(folder.checkpoints, loop.position.step)
+    if loop.position.step == recipe.train.steps:
+        display.say(f"this run is finished: all of its {recipe.train.steps:,} steps were made")
+        return "done"
     whole = recipe.train.steps if recipe.train.minutes is None else spoken_minutes(recipe.train.minutes)
     display.say(f"going on after step {loop.position.step} of {whole}")
     return go(loop)
