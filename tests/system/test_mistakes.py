@@ -35,7 +35,8 @@ MISTAKES = [
     mistake("unknown option", [*TRAIN, "--stepps", "3"], "No such option", "--stepps"),
     # what to train
     mistake("no recipe", ["train"], "weft train RECIPE.yaml --out FOLDER", "weft train train.en train.de --out FOLDER"),
-    mistake("no out", ["train", "{recipe}"], "weft train RECIPE.yaml --out FOLDER"),
+    mistake("no out", ["train", "{recipe}"], "--out is missing", "weft train {recipe} --out runs/first"),
+    mistake("nothing to train", ["train", "--out", "{new}"], "weft train RECIPE.yaml --out FOLDER"),
     mistake("recipe and data", ["train", "{recipe}", "{corpus}/test.src", "--out", "{new}"], "{recipe} is a recipe"),
     mistake("one side", ["train", "{corpus}/test.src", "--out", "{new}"], "two text files", "got {corpus}/test.src"),
     mistake("three sides", ["train", "a", "b", "c", "--out", "{new}"], "two text files", "got a, b, c"),
@@ -254,7 +255,7 @@ MISTAKES = [
         "{language} is a language model, which reads no source",
         "weft complete MODEL PROMPT",
     ),
-    mistake("complete nothing", ["complete"], "Missing argument 'model'"),
+    mistake("complete nothing", ["complete"], "Missing argument 'MODEL'"),
     mistake("complete with no model", ["complete", "{bad}", "a"], "{bad} is not a model folder"),
     mistake(
         "a translator completes",
@@ -329,7 +330,7 @@ MISTAKES = [
     ),
     # inspect
     mistake("inspect what", ["inspect", "{run}", "a cat"], "No such command"),
-    mistake("attention of nothing", ["inspect", "attention", "{run}"], "Missing argument 'sentence'"),
+    mistake("attention of nothing", ["inspect", "attention", "{run}"], "Missing argument 'SENTENCE'"),
     mistake(
         "attention of no model", ["inspect", "attention", "{bad}/none", "a cat"], "{bad}/none: there is no such folder"
     ),

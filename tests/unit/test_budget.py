@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from weft.core.numbers import spoken_minutes
 from weft.optim.schedules import Cosine, InverseSquareRoot, Linear, Schedule, WarmupStableDecay
 from weft.training.budget import ENDLESS, Spent, is_time, steps_that_fit
 
@@ -57,3 +58,8 @@ def test_in_its_open_part_a_schedule_does_not_depend_on_the_length(make: Callabl
     assert all(same[: round(100 * short.open)])
     assert short.open == endless.open
     assert short.open == 1 or not all(same)
+
+
+def test_minutes_are_spoken_as_people_do() -> None:
+    told = [spoken_minutes(number) for number in (1, 1.0, 2.5, 60)]
+    assert told == ["1 minute", "1 minute", "2.5 minutes", "60 minutes"]

@@ -119,6 +119,14 @@ def test_what_a_person_sets_is_as_they_set_it(tmp_path: Path) -> None:
     assert "tokens a batch" not in chosen.lines
 
 
+def test_with_steps_given_the_reasons_speak_of_them(tmp_path: Path) -> None:
+    chosen = choose_recipe(write(tmp_path), ["train.steps=80"], None, "cpu")
+    assert chosen.recipe.train.steps == 80
+    assert chosen.recipe.train.batch_tokens == 4096
+    assert "10 steps of warm-up, an eighth of the run" in chosen.lines
+    assert "every 10 steps" in chosen.lines
+
+
 @pytest.mark.parametrize(
     "settings",
     [

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from weft.choosing.look import Facts, Side
 from weft.config.document import Plain
+from weft.core.numbers import spoken_minutes
 
 EFFICIENCY = 0.45  # of the rate of matrix products, training reaches about this
 WANTED_UPDATES = 1500
@@ -69,6 +70,8 @@ class Situation:
 
     def tokens(self, weights: int) -> float:
         """Target tokens that can be trained on in the time: 6 operations a weight and token (2 forward, 4 back)."""
+        if self.steps is not None:
+            return self.steps * LARGEST_BATCH
         return self.minutes * 60 * self.rate * EFFICIENCY / (6 * weights)
 
 
@@ -76,12 +79,12 @@ def choose(situation: Situation) -> list[Choice]:
     """A whole recipe."""
     size, weights = pick_size(situation)
     joint = _is_joint(situation.facts) if situation.joint is None else situation.joint
-    updates, batch = _updates(situation.tokens(weights))
+    updates, batch = (situation.steps, LARGEST_BATCH) if situation.steps else _updates(situation.tokens(weights))
     return [
         *_data(situation),
         *_text(situation.facts, size, joint=joint),
         *_model(situation, size, weights, joint=joint),
-        *_training(situation, situation.steps or updates, batch),
+        *_training(situation, updates, batch),
     ]
 
 
@@ -235,32 +238,35 @@ def _why(situation: Situation, size: Size) -> str:
         return "there is enough data and time for it"
     if situation.facts.pairs < larger[0].pairs:
         return f"{situation.facts.pairs:,} pairs are too few for a larger one"
-    return f"{situation.minutes:g} minutes are too short for a larger one on this machine"
+    return f"the time, {spoken_minutes(situation.minutes)}, is too short for a larger one on this machine"
 
 
 def _training(situation: Situation, updates: int, batch: int) -> Iterator[Choice]:
     minutes = situation.minutes
     if situation.steps is None:
         yield Choice("train.steps", None)
-        about = f"{minutes:g} minutes, about {_round(updates, 2):,} updates on this machine"
+        about = f"{spoken_minutes(minutes)}, about {_round(updates, 2):,} updates on this machine"
         yield Choice("train.minutes", minutes, about)
-    yield Choice("train.batch_tokens", batch, f"{batch:,} tokens a batch, so that there are enough updates")
+    yield Choice(
+        "train.batch_tokens", batch, f"{batch:,} tokens a batch: smaller ones where time is short, for more updates"
+    )
     warmup = max(10, min(500, round(updates / 8)))
     schedule: dict[str, Plain] = {"type": "warmup-stable-decay", "peak": 4e-3, "warmup": warmup, "decay": 0.6}
-    yield Choice("train.schedule", schedule, f"{warmup} steps of warm-up, an eighth of the run but at most 500")
+    yield Choice("train.schedule", schedule, f"{warmup} steps of warm-up, an eighth of the run, but 10 to 500")
     decay = min(0.998, max(0.9, float(f"{1 - 20 / updates:.3f}")))
     yield Choice("train.average", {"type": "exponential", "decay": decay}, "an average of the last weights is kept")
     validations = max(4, min(10, round(minutes)))
     lines = max(100, min(1000, 50 * round(minutes)))
     metrics = _metrics(situation.facts.target)
+    every = _round(max(10, updates // validations), 1)
     validation: dict[str, Plain] = {
-        "every": _round(max(10, updates // validations), 1),
+        "every": every,
         "lines": lines,
         "metrics": metrics,
         "choose": metrics[0],
         "search": "greedy",
     }
-    yield Choice("train.validation", validation, f"about {validations} times, by translating {lines} lines")
+    yield Choice("train.validation", validation, f"every {every} steps, by translating at most {lines} lines")
     yield Choice("train.checkpoint_minutes", max(1.0, min(10.0, minutes / 10)))
     yield Choice("translate.search", {"type": "beam", "size": 5})
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import shutil
 import sys
+import textwrap
 from typing import Annotated, NoReturn
 
 import typer
@@ -58,5 +60,15 @@ def main() -> NoReturn:
 
 
 def stop(message: str, code: int) -> NoReturn:
-    print(f"weft: {message}", file=sys.stderr)
+    print(for_a_person(f"weft: {message}"), file=sys.stderr)
     sys.exit(code)
+
+
+def for_a_person(message: str) -> str:
+    """Broken between words in a terminal, where it would be broken inside them; else as it is, for programs."""
+    if not sys.stderr.isatty():
+        return message
+    width = shutil.get_terminal_size().columns
+    return "\n".join(
+        textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False) for line in message.split("\n")
+    )

@@ -12,7 +12,9 @@ from weft.core.errors import UserError
 
 
 def complete(
-    model: Annotated[Path, typer.Argument(help="A run folder or a model folder, of a language model.")],
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="A run folder or a model folder, of a language model.")
+    ],
     prompt: Annotated[
         list[str] | None,
         typer.Argument(metavar="PROMPT", help='How a line begins; "" for any. Default: lines of standard input.'),

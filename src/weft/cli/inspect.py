@@ -13,8 +13,10 @@ inspect = typer.Typer(
     name="inspect", help="Draw what happens inside a model.", no_args_is_help=True, rich_markup_mode=None
 )
 
-Model = Annotated[Path, typer.Argument(help="A run folder or a model folder.")]
-Sentence = Annotated[str, typer.Argument(help="What to translate, or a language model reads, in quotation marks.")]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A run folder or a model folder.")]
+Sentence = Annotated[
+    str, typer.Argument(metavar="SENTENCE", help="What to translate, or a language model reads, in quotation marks.")
+]
 Output = Annotated[Path, typer.Option(help="The picture to write: .png, .svg or .pdf.")]
 
 

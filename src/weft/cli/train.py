@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -45,15 +46,20 @@ def train(
     if resume is not None:
         if what or out is not None or minutes is not None:
             raise UserError(
-                "--resume goes on with a run as it was configured: leave out the recipe, settings, --minutes and --out."
+                "--resume goes on with a run as it was configured: leave out recipe, settings, --minutes and --out. "
+                f"For a longer run, begin another one: weft train {resume}/config.yaml --minutes 30 --out FOLDER"
             )
         end = go_on(resume, device)
     elif files and out is not None:
         end = begin(files, settings, out, minutes, device)
+    elif files:
+        command = " ".join(["weft train", *(what or [])])
+        raise UserError(f"--out is missing: where should the run be kept? As in: {command} --out runs/first")
     else:
         raise UserError(USAGE)
     if end == "interrupted":
         raise typer.Exit(130)
+    print(f"to use it: weft translate {resume or out} FILE", file=sys.stderr)
 
 
 def go_on(run: Path, device: str) -> End:

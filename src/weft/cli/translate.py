@@ -12,10 +12,10 @@ from weft.core.errors import UserError
 
 
 def translate(
-    model: Annotated[Path, typer.Argument(help="A run folder or a model folder.")],
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A run folder or a model folder.")],
     input_file: Annotated[
         Path | None,
-        typer.Argument(metavar="[INPUT]", help="Text, a sentence a line unless --paragraphs. Default: standard input."),
+        typer.Argument(metavar="INPUT", help="Text, a sentence a line unless --paragraphs. Default: standard input."),
     ] = None,
     output: Annotated[Path | None, typer.Option(help="Where to write. Default: standard output.")] = None,
     json: Annotated[

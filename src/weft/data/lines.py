@@ -47,7 +47,8 @@ def require_file(path: Path) -> None:
     if path.is_dir():
         raise UserError(f"{path}: is a folder, not a file")
     if not path.exists():
-        raise UserError(f"{path}: there is no such file{_nearest(path)}")
+        looked = "" if path.is_absolute() else f" (looked for from {Path.cwd()})"
+        raise UserError(f"{path}: there is no such file{looked}{_nearest(path)}")
 
 
 def _read_raw(path: Path) -> Iterator[bytes]:

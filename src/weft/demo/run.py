@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from weft.config.document import inline
+from weft.core.numbers import spoken_minutes
 from weft.corpora.fetch import get
 from weft.corpora.folder import CorpusFolder
 from weft.corpora.splits import Example
@@ -29,7 +30,8 @@ Name = Literal["translate", "pronounce", "spell"]
 def run_demo(name: Name, out: Path, data: Path, minutes: float | None, device: str) -> End:
     """The whole demo; what was interrupted goes on when it is started again."""
     task = TASKS[name]
-    say(f"{task.title} About {minutes or task.minutes:g} minutes.\nCtrl-C stops it; started again, it goes on.\n")
+    time = spoken_minutes(minutes or task.minutes)
+    say(f"{task.title} About {time} of training.\nCtrl-C stops it; started again, it goes on.\n")
     corpus = get(task.corpus, data / task.corpus, say)
     end = train(task, corpus, out, minutes, device)
     if end != "interrupted":
@@ -54,16 +56,16 @@ def train(task: Task, corpus: CorpusFolder, out: Path, minutes: float | None, de
 
 
 def show_results(task: Task, translator: Translator, test: Sequence[Example]) -> None:
-    """Translate what was held out, score it, and show some."""
+    """Translate what was held out, show some, and score it all."""
     outputs = [made.text for made in translator.translate(example.source for example in test)]
     scores = evaluate(outputs, [example.targets for example in test], [score.metric for score in task.scores])
-    heading(f"{len(test):,} lines that were held out, against {task.people}")
-    for shown, score in zip(task.scores, scores, strict=True):
-        print(f"{shown.name:<26} {score.value:5.1f}   {score.signature}")
-    heading("Some of them, picked by length and by chance")
+    heading("Some lines that were held out, picked by length and by chance")
     made = dict(zip(test, outputs, strict=True))
     for example in pick(test, task.lengths, by_letters=task.by_letters):
         show_example(example, made[example])
+    heading(f"All {len(test):,} of them, against {task.people}")
+    for shown, score in zip(task.scores, scores, strict=True):
+        print(f"{shown.name:<24} {score.value:5.1f}   {score.signature}")
 
 
 def draw_picture(task: Task, translator: Translator, out: Path) -> None:

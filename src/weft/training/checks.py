@@ -53,7 +53,8 @@ def _length(recipe: Recipe) -> Iterator[Problem]:
     if settings.steps is None and settings.minutes is None:
         yield Problem("train.steps", "is null, and so is train.minutes: give one of the two")
     elif settings.steps is not None and settings.minutes is not None:
-        yield Problem("train.minutes", "is given, and train.steps too: set train.steps=null to train by the clock")
+        text = "is given, and train.steps too: set train.steps=null to train by the clock, or this to null for steps"
+        yield Problem("train.minutes", text)
     if settings.minutes is not None and settings.schedule(ENDLESS).open == 0.0:
         text = (
             "how many steps fit is known only after a while, but this schedule needs the number from the start: "

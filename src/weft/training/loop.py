@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from weft.config.recipe import Recipe
 from weft.core.errors import UserError
+from weft.core.numbers import spoken_minutes
 from weft.core.randomness import set_draws
 from weft.data.batches import Batch, Batches
 from weft.objective.role import Objective
@@ -131,7 +132,7 @@ class Loop:
         self.folder.keep_recipe(self.recipe)
         self.parts.schedule = settings.schedule(steps)
         self.parts.trained = self.parts.trained._replace(recipe=self.recipe)
-        told = f"{steps:,} steps fit into {settings.minutes:g} minutes; written into {self.folder.path}"
+        told = f"{steps:,} steps fit into {spoken_minutes(settings.minutes)}; written into {self.folder.path}"
         before = f" ({self.spent.before:.0f} seconds of them went into reading the data)"
         self.display.say(told + (before if self.spent.before > 0.2 * 60 * settings.minutes else ""))
 

@@ -87,7 +87,6 @@ def summary(record: dict[str, Any]) -> str:
             f"rate {record['rate']:.2e}",
             f"norm {record['norm']:.2f}",
             f"{record['tokens_per_second']:,.0f} tok/s",
-            *([f"best {record['best']:.2f}"] if record["best"] is not None else []),
         ]
     )
 

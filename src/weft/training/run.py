@@ -9,6 +9,7 @@ from pathlib import Path
 import torch
 
 from weft.config.recipe import Recipe
+from weft.core.numbers import spoken_minutes
 from weft.core.randomness import set_draws
 from weft.data.batches import Batches
 from weft.engine.device import pick_device
@@ -71,7 +72,10 @@ def resume_locked(folder: RunFolder, display: Display, device: str, began: float
     if checkpoint is not None:
         loop.restore(checkpoint)
         remove_old(folder.checkpoints, loop.position.step)
-    whole = f"{recipe.train.minutes:g} minutes" if recipe.train.steps is None else recipe.train.steps
+    if loop.position.step == recipe.train.steps:
+        display.say(f"this run is finished: all of its {recipe.train.steps:,} steps were made")
+        return "done"
+    whole = recipe.train.steps if recipe.train.minutes is None else spoken_minutes(recipe.train.minutes)
     display.say(f"going on after step {loop.position.step} of {whole}")
     return go(loop)
 

@@ -16,6 +16,7 @@ from weft.training.run import new_run
 
 YAML = (".yaml", ".yml")
 TABLES = (".tsv", ".jsonl")
+LENGTHS = ("train.steps", "train.minutes")
 
 
 def start(
@@ -31,7 +32,7 @@ def start(
     began = time.monotonic()
     if isinstance(what, dict) or is_recipe(what):
         written = what if isinstance(what, dict) else Path(what[0])
-        return new_run(load_recipe(written, [*clock(minutes), *settings]), out, display, device, began=began)
+        return new_run(load_recipe(written, [*length(minutes, settings), *settings]), out, display, device, began=began)
     from weft.choosing.choose import choose_recipe
 
     RunFolder(out).check_free()  # before anything is read
@@ -40,9 +41,13 @@ def start(
     return new_run(chosen.recipe, out, display, device, chosen.yaml, began)
 
 
-def clock(minutes: float | None) -> list[str]:
-    """Settings for a run of so many minutes."""
-    return [] if minutes is None else ["train.steps=null", f"train.minutes={minutes}"]
+def length(minutes: float | None, settings: Sequence[str]) -> list[str]:
+    """Settings for a run of so many minutes; or where one of steps and minutes is set, the other no longer counts."""
+    if minutes is not None:
+        return ["train.steps=null", f"train.minutes={minutes}"]
+    named = {place.strip(): value.strip() for place, _, value in (setting.partition("=") for setting in settings)}
+    given = any(named.get(place, "null") != "null" for place in LENGTHS)
+    return [f"{place}=null" for place in LENGTHS if place not in named] if given else []
 
 
 def is_recipe(names: Sequence[str]) -> bool:
