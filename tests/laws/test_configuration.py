@@ -88,6 +88,9 @@ def assert_says(node: Any, written: Any) -> None:
         case Mapping():
             for name in written:
                 assert_says(node[name], written[name])
+        case list():
+            for inner, said in zip(node, written, strict=True):
+                assert_says(inner, said)
         case str() if isinstance(node, Mapping):
             assert node["type"] == written
         case _:

@@ -79,7 +79,7 @@ def shrunk(node: Any) -> Any:
     """The node with small numbers wherever a setting has one of the names of SMALL."""
     if not isinstance(node, dict):
         return node
-    return {name: TIED[name] if name in TIED else shrunk(value) for name, value in node.items()}
+    return {name: min(value, TIED[name]) if name in TIED and value else shrunk(value) for name, value in node.items()}
 
 
 PLACED = {"dim": 64, "positions": "sinusoidal"}
