@@ -105,9 +105,9 @@ FAMILIES: dict[str, dict[str, Any]] = {
     },
     "cho": {
         "source": FREE,
-        "encoder": {"type": "recurrent", "cell": {"dim": 128}, "ways": "forward"},
+        "encoder": {"type": "recurrent", "cell": {"dim": 256}, "ways": "forward"},
         "target": FREE,
-        "decoder": {"type": "cho", "cell": {"dim": 128}, "summary": 128, "maxout": 64},
+        "decoder": {"type": "cho", "cell": {"dim": 256}, "summary": 256, "maxout": 128},
     },
     "luong": {
         "source": FREE,

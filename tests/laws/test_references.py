@@ -287,12 +287,20 @@ def scored(score: Any, query: Array, keys: Array) -> Array:
             return np.array((w["matrix.weight"] @ query)[: len(keys)])
         case ScaledDot():
             return np.array(keys @ query / np.sqrt(len(query)))
-        case _:
+        case Dot():
             return np.array(keys @ query)
+    raise NotImplementedError
 
 
-@pytest.mark.parametrize("variant", list(variants(Score)), ids=lambda variant: variant.name)
-def test_attention_with_every_score_is_the_papers(variant: Variant) -> None:
+PUBLISHED = ("dot", "scaled-dot", "general", "additive", "concat", "cosine", "location")
+
+
+@pytest.mark.parametrize(
+    "variant",
+    [variant for variant in variants(Score) if variant.name.startswith(PUBLISHED)],
+    ids=lambda variant: variant.name,
+)
+def test_attention_with_every_published_score_is_the_papers(variant: Variant) -> None:
     attention = Attention(8, Sizes(8, 8), score=variant.make).double()
     data = half_padded(2, 5, 8)
     memory, query = Memory(data.data, data.data, data.mask), sequence(2, 1, 8).data
