@@ -43,6 +43,7 @@ from weft.config.registry import REGISTRY
 from weft.core.errors import UserError
 from weft.core.marks import PAD
 from weft.core.randomness import set_draws
+from weft.core.types import Vocabulary
 from weft.data.batches import Batch, Batches
 from weft.model.build import build, parameters
 from weft.nn.positions import Sinusoidal
@@ -60,8 +61,8 @@ class Task(NamedTuple):
     """What is trained, and on what."""
 
     recipe: Recipe
-    source_size: int
-    target_size: int
+    source: Vocabulary
+    target: Vocabulary
     batches: list[Batch]  # a batch an update
 
 
@@ -74,7 +75,7 @@ class WeftTraining:
     def __init__(self, task: Task):
         self.settings = settings = task.recipe.train
         set_draws(settings.seed, "weights")
-        self.model = build(task.recipe.model, task.source_size, task.target_size, joint=task.recipe.text.joint)
+        self.model = build(task.recipe.model, task.source, task.target, joint=task.recipe.text.joint)
         self.objective = task.recipe.objective()
         self.optimiser = settings.optimiser(self.model.parameters())
         self.schedule = settings.schedule(settings.steps)
@@ -82,8 +83,8 @@ class WeftTraining:
 
     def __call__(self, batch: Batch, step: int) -> float:
         set_draws(self.settings.seed, "step", step)
-        rate = self.schedule(step)
-        sums = update(self.model, self.objective, self.optimiser, [batch], rate=rate, clip=self.settings.clip)
+        rate, clip = self.schedule(step), self.settings.clip
+        sums = update(self.model, self.objective, self.optimiser, [batch], step=step, rate=rate, clip=clip)
         if self.average is not None:
             self.average.update(step, weights_of(self.model))
         return sums.loss / sums.count
@@ -96,7 +97,7 @@ class TorchTraining:
         node = describe(task.recipe, REGISTRY)
         settings = task.recipe.train
         torch.manual_seed(settings.seed)
-        self.model = TorchTransformer(node["model"], task.target_size)
+        self.model = TorchTransformer(node["model"], len(task.target))
         self.smoothing: float = node["objective"]["smoothing"]
         self.clip = settings.clip
         self.optimiser = torch.optim.Adam(self.model.parameters(), fused=True)
@@ -207,7 +208,7 @@ def read_task(path: Path, data: Path | None, updates: int) -> Iterator[Task]:
         settings = recipe.train
         batches = Batches(prepared.train.cache, settings.batch_tokens, settings.seed, noise=prepared.noise)
         taken = [batch for _, [batch] in islice(stream(batches, Position(), 1), updates)]
-        yield Task(recipe, prepared.source.size, prepared.target.size, taken)
+        yield Task(recipe, prepared.source.vocabulary(), prepared.target.vocabulary(), taken)
 
 
 def make_corpus(folder: Path, pairs: int = 29_000, vocabulary: int = 8_000) -> list[str]:

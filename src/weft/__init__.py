@@ -2,6 +2,7 @@
 
 weft.train(["train.en", "train.de"], out="runs/x", minutes=30)
 weft.load("runs/x").translate(["A man sleeps."])[0].text
+weft.load_language_model("runs/lm").complete("A man")
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from weft.config.document import Plain
+    from weft.engine.completion import Completer
     from weft.engine.translator import Translator
 
-__all__ = ["load", "train"]
+__all__ = ["load", "load_language_model", "train"]
 
 
 def train(
@@ -49,3 +51,13 @@ def load(path: str | Path, *, beam: int | None = None, best: int | None = None, 
     from weft.engine.load import load_translator
 
     return load_translator(Path(path), device=device, beam=beam, best=best)
+
+
+def load_language_model(
+    path: str | Path, *, samples: int = 1, temperature: float = 1.0, seed: int = 1, device: str = "auto"
+) -> Completer:
+    """The language model in a run or model folder, ready to complete lines with so many samples each."""
+    from weft.engine.completion import load_language_model as load_trained
+    from weft.engine.completion import sampled
+
+    return sampled(load_trained(Path(path), device), samples, temperature, seed)

@@ -88,6 +88,9 @@ def assert_says(node: Any, written: Any) -> None:
         case Mapping():
             for name in written:
                 assert_says(node[name], written[name])
+        case list():
+            for inner, said in zip(node, written, strict=True):
+                assert_says(inner, said)
         case str() if isinstance(node, Mapping):
             assert node["type"] == written
         case _:
@@ -222,7 +225,7 @@ WRONG = [
     ("text.joint", "yes", "text.joint", 'true or false, found "yes"'),
     ("model.encoder.layer", 3, "model.encoder", 'unknown setting "layer"; did you mean "layers"?'),
     ("model.encoder", "transfomer", "model.encoder", 'did you mean "transformer"?'),
-    ("model.encoder", 3, "model.encoder", 'one of "transformer", "recurrent", or a mapping with such a type'),
+    ("model.encoder", 3, "model.encoder", 'one of "transformer", "recurrent", "none", or a mapping with such a type'),
     ("model.source.positions", LEARNED, "model.source.positions.limit", "a whole number of at least 1, found 0"),
     ("model.decoder", BAHDANAU, "model.decoder.cell.dim", "a whole number of at least 1, found -1"),
     ("model.tie", "some", "model.tie", 'one of "none", "embeddings", "output", "all", found "some"'),

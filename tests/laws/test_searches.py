@@ -48,7 +48,7 @@ def test_beam_of_one_is_greedy(model: Model) -> None:
 @pytest.mark.parametrize("penalty", REGISTRY[Penalty])
 def test_a_wide_beam_is_exhaustive(model: Model, penalty: str) -> None:
     kind = REGISTRY[Penalty][penalty]
-    wide = found(model, Beam(size=VOCABULARY**3, best=3, length_penalty=kind, stop="limit"))
+    wide = found(model, Beam(size=len(VOCABULARY) ** 3, best=3, length_penalty=kind, stop="limit"))
     exact = found(model, Exhaustive(best=3, length_penalty=kind))
     assert [[one.tokens for one in line] for line in wide] == [[one.tokens for one in line] for line in exact]
 

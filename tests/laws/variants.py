@@ -1,7 +1,8 @@
 """Small variants of every part in the registry, found through the constructors' signatures.
 
-A part is varied one setting at a time: each value of a Literal, both values of a bool, each part of a role. So whoever
-adds a part or an option to the registry has it under every law, without writing a test.
+A part is varied one setting at a time: each value of a Literal, both values of a bool, each part of a role. Parts that
+are no slot of a model (cells, scores ...) are varied in turn inside a host that has them. So whoever adds a part or an
+option to the registry has it under every law, without writing a test.
 """
 
 import inspect
@@ -14,15 +15,42 @@ from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_ty
 import torch
 
 from weft.config.registry import REGISTRY
+from weft.core.errors import ConfigError
+from weft.core.marks import NAMES
 from weft.core.padded import Padded
 from weft.data.batches import Batch
 from weft.model.build import Slots, build
 from weft.model.model import Model
 from weft.model.roles import Decoder, Embed, Encoder
-from weft.nn.cells import Cell
+from weft.nn.bridges import Bridge
+from weft.nn.cells.role import Cell
+from weft.nn.positions import Positions
+from weft.nn.scores import Score
+from weft.nn.windows import Window
 
-SMALL: dict[str, Any] = {"dim": 8, "hidden": 12, "layers": 2, "heads": 2, "maxout": 6, "limit": 40, "dropout": 0.0}
-VOCABULARY = 11
+SMALL: dict[str, Any] = {
+    "dim": 8,
+    "hidden": 12,
+    "layers": 2,
+    "heads": 2,
+    "maxout": 6,
+    "summary": 6,
+    "limit": 40,
+    "reach": 2,
+    "max_source": 12,
+    "letter_dim": 5,
+    "filters": 4,
+    "longest": 3,
+    "dropout": 0.0,
+}
+HOSTS = {
+    Positions: ("source", Embed, "tokens", "positions"),
+    Cell: ("encoder", Encoder, "recurrent", "cell"),
+    Bridge: ("decoder", Decoder, "bahdanau", "bridge"),
+    Score: ("decoder", Decoder, "bahdanau", "score"),
+    Window: ("decoder", Decoder, "bahdanau", "window"),
+}
+VOCABULARY = (*NAMES, "a", "be", "be▁a", "see", "dee", "zed", "▁", "ä")
 
 
 class Variant(NamedTuple):
@@ -70,26 +98,80 @@ def values(hint: Any) -> list[tuple[str, Any]]:
         return [(str(value), value) for value in get_args(hint)]
     if hint is bool:
         return [("yes", True), ("no", False)]
+    if get_origin(hint) is tuple and (role := role_in(get_args(hint)[0])) is not None:
+        return [(name, (small(part),)) for name, part in REGISTRY[role].items()]
     role = role_in(hint)
-    return [] if role is None else [(variant.name, variant.make) for variant in variants(role)]
+    return [] if role is None else [(name, small(part)) for name, part in REGISTRY[role].items()]
 
 
 def models() -> Iterator[Variant]:
-    """Whole models: each variant of an embedding, encoder or decoder among plain neighbours."""
-    plain = small(REGISTRY[Embed]["tokens"])
-    cell = partial(small(REGISTRY[Cell]["gru"]), dim=4)  # both ways 8, so that dot products with the decoder's 8 fit
-    recurrent = partial(small(REGISTRY[Encoder]["recurrent"]), cell=cell)
-    base = Slots(source=plain, encoder=recurrent, target=plain, decoder=small(REGISTRY[Decoder]["transformer"]))
+    """Whole models: each variant of a slot among plain neighbours, and each variant of a part inside its host."""
     for slot, role in (("source", Embed), ("encoder", Encoder), ("target", Embed), ("decoder", Decoder)):
         for variant in variants(role):
-            changed: Any = {slot: variant.make}
-            yield Variant(f"{slot}-{variant.name}", partial(make, replace(base, **changed)))
+            if (slot, variant.name) != ("target", "none"):  # which fits no decoder
+                yield Variant(f"{slot}-{variant.name}", whole(slot, variant.make))
+    for inner, (slot, host_role, host, setting) in HOSTS.items():
+        for variant in variants(inner):
+            hosted = partial(small(REGISTRY[host_role][host]), **{setting: variant.make})
+            yield Variant(f"{host}-{setting}={variant.name}", whole(slot, hosted))
+    for variant in variants(Decoder):
+        slots = replace(language_model(), decoder=variant.make)
+        if fits(slots):
+            yield Variant(f"language-model-{variant.name}", partial(make, slots))
+
+
+def whole(slot: str, part: Callable[..., Any]) -> Callable[[], Model]:
+    """A model with this part in this slot, and the first neighbours that fit."""
+    for base in bases():
+        changed: Any = {slot: part}
+        slots = replace(base, **changed)
+        if fits(slots):
+            break
+    return partial(make, slots)  # which tells what does not fit, if nothing does
+
+
+def fits(slots: Slots) -> bool:
+    try:
+        with torch.device("meta"):
+            build(slots, VOCABULARY, VOCABULARY, joint=True)
+    except ConfigError:
+        return False
+    return True
+
+
+def bases() -> Iterator[Slots]:
+    """Recurrent encoders of several kinds, for bridges that copy what they end with, both ways 4 + 4 wide; and none."""
+    plain = small(REGISTRY[Embed]["tokens"])
+    decoder = small(REGISTRY[Decoder]["transformer"])
+    for layers in (1, 2):
+        for name in ("gru", "lstm"):
+            cell = partial(small(REGISTRY[Cell][name]), dim=4)
+            encoder = partial(small(REGISTRY[Encoder]["recurrent"]), cell=cell, layers=layers)
+            yield Slots(source=plain, encoder=encoder, target=plain, decoder=decoder)
+    lstm = small(REGISTRY[Cell]["lstm"])
+    one_way = partial(small(REGISTRY[Encoder]["recurrent"]), cell=lstm, layers=1, ways="backward")
+    yield Slots(source=plain, encoder=one_way, target=plain, decoder=decoder)  # whose cell a decoder may share
+    yield language_model()
+
+
+def language_model() -> Slots:
+    """A decoder without a source."""
+    return Slots(
+        source=REGISTRY[Embed]["none"],
+        encoder=REGISTRY[Encoder]["none"],
+        target=small(REGISTRY[Embed]["tokens"]),
+        decoder=small(REGISTRY[Decoder]["transformer"]),
+    )
 
 
 def make(slots: Slots) -> Model:
     """The model in float64, where what should be equal is equal."""
     torch.manual_seed(7)
-    return build(slots, VOCABULARY, VOCABULARY, joint=True).double().eval()
+    model = build(slots, VOCABULARY, VOCABULARY, joint=True).double().eval()
+    with torch.no_grad():
+        for weight in model.parameters():  # so that none is zero, and what it does is seen
+            weight.add_(0.2 * torch.randn_like(weight))
+    return model
 
 
 MODELS = {variant.name: variant.make for variant in models()}
@@ -100,7 +182,7 @@ def batch(*lengths: tuple[int, int], seed: int = 3) -> Batch:
     draws = torch.Generator().manual_seed(seed)
 
     def row(length: int) -> list[int]:
-        return [*torch.randint(3, VOCABULARY, (length - 1,), generator=draws).tolist(), 2]
+        return [*torch.randint(3, len(VOCABULARY), (length - 1,), generator=draws).tolist(), 2]
 
     rows = [(row(source), row(target)) for source, target in lengths]
     indices = tuple(range(len(rows)))

@@ -37,6 +37,15 @@ def runs(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Pa
     return {family: folder / family for family in toys.FAMILIES}
 
 
+@pytest.fixture(scope="session")
+def language_model(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run folder of a language model."""
+    folder = tmp_path_factory.mktemp("language")
+    recipe = toys.write_recipe(folder / "recipe.yaml", toys.language_recipe(corpus))
+    assert weft("train", recipe, "--out", folder / "run").code == 0
+    return folder / "run"
+
+
 @pytest.fixture(params=toys.FAMILIES)
 def run(request: pytest.FixtureRequest, runs: dict[str, Path]) -> Path:
     return runs[request.param]

@@ -35,9 +35,9 @@ def test_two_processes_cannot_train_one_run(corpus: Path, tmp_path: Path) -> Non
 def test_a_broken_model_does_not_pass_for_silence(corpus: Path) -> None:
     recipe = load_recipe(toys.recipe(corpus))
     tokenizer = recipe.text.source().learn(["the cat sees a dog"])
-    model = build(recipe.model, tokenizer.size, tokenizer.size, joint=True).eval()
+    model = build(recipe.model, tokenizer.vocabulary(), tokenizer.vocabulary(), joint=True).eval()
     with torch.no_grad():
-        model.source.weight.fill_(float("nan"))
+        model.get_parameter("source.weight").fill_(float("nan"))
     trained = Trained(model, tokenizer, tokenizer, recipe, {})
     (translation,) = Translator(trained, recipe.translate.search(), recipe.translate).translate(["the cat"])
     assert not translation.alternatives[0].finished

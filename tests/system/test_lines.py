@@ -60,7 +60,7 @@ def translator(learner: str = "bpe", family: str = "transformer") -> Translator:
     )
     tokenizer = recipe.text.source().learn(LEARNED_FROM)
     torch.manual_seed(2)
-    model = build(recipe.model, tokenizer.size, tokenizer.size, joint=True).double().eval()
+    model = build(recipe.model, tokenizer.vocabulary(), tokenizer.vocabulary(), joint=True).double().eval()
     with torch.no_grad():
         for weight in model.parameters():
             weight.mul_(3)  # livelier than fresh weights, so that different lines become different lines

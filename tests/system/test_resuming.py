@@ -30,7 +30,7 @@ AVERAGES: dict[str, Any] = {
 def test_every_model_comes_back_as_it_was_saved(name: str, tmp_path: Path) -> None:
     tokenizer = Character().learn(["abcdefgh"])
     (slots,) = MODELS[name].args  # type: ignore[attr-defined]
-    model = build(slots, tokenizer.size, tokenizer.size, joint=True).eval()
+    model = build(slots, tokenizer.vocabulary(), tokenizer.vocabulary(), joint=True).eval()
     save_model(tmp_path / "model", Trained(model, tokenizer, tokenizer, Recipe(model=slots), {}), weights_of(model))
     again = load_model(tmp_path / "model").model
     pairs = batch((5, 6), (3, 4))

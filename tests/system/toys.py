@@ -107,6 +107,28 @@ def learning_recipe(folder: Path, family: str) -> dict[str, Any]:
     return node
 
 
+LANGUAGE_MODELS: dict[str, dict[str, Any]] = {
+    "transformer": TRANSFORMER | {"source": "none", "encoder": "none", "tie": "output"},
+    "lstm": {
+        "source": "none",
+        "encoder": "none",
+        "target": {"dim": 16, "scaled": False, "dropout": 0.1},
+        "decoder": {"type": "sutskever", "cell": {"type": "lstm", "dim": 16}, "bridge": "zeros"},
+        "tie": "output",
+    },
+}
+
+
+def language_recipe(folder: Path, family: str = "transformer") -> dict[str, Any]:
+    """A language model of the source language."""
+    node = learning_recipe(folder, "transformer")
+    node["data"] |= {"one_sided": True, "train": ["train.src"], "valid": ["valid.src"], "test": ["test.src"]}
+    node["model"] = LANGUAGE_MODELS[family]
+    node["objective"] = {"smoothing": 0.0}
+    node["train"]["validation"] = {"every": 40, "lines": 0, "metrics": [], "choose": "perplexity"}
+    return node
+
+
 def write_recipe(path: Path, node: dict[str, Any]) -> Path:
     path.write_text(as_text(node), "utf-8")
     return path

@@ -2,6 +2,7 @@
 
 import struct
 import sys
+from functools import partial
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -11,8 +12,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from system import toys
-from weft.config.load import load_recipe
+from unit.untrained import SENTENCE, untrained
 from weft.core.errors import UserError
 from weft.core.marks import END
 from weft.core.padded import Padded
@@ -21,40 +21,25 @@ from weft.data.batches import Batch
 from weft.engine.translator import Translator
 from weft.inspect.alignment import Alignment
 from weft.inspect.attention import align, draw
-from weft.inspect.figure import Layout, figure, short
+from weft.inspect.grid import Grid
+from weft.inspect.lettering import short
 from weft.inspect.looking import across, choose
 from weft.inspect.picture import write_picture
-from weft.model.build import build
+from weft.inspect.squares import Layout, draw_squares
+from weft.inspect.translating import Fed
 from weft.search.beam import Beam
-from weft.search.greedy import Greedy
-from weft.search.role import Search
-from weft.store.model_folder import Trained
-from weft.text.learners import BPE
 
-SENTENCE = "the red cat sees a dog"
 ODD = "a $\\frac{$ 猫 नमस्ते שלום 🐈 \x07\n\udce9 <&> the"
-
-
-def untrained(family: str, search: Search, **decoder: int) -> Translator:
-    """A model that has learned nothing: its attention is as good as any."""
-    node = toys.recipe(Path(), family)
-    node["translate"] |= {"length_factor": 0.1, "length_extra": 3}  # small pictures are drawn soon
-    node["model"] = {**node["model"], "decoder": {**node["model"]["decoder"], **decoder}}
-    recipe = load_recipe(node)
-    tokenizer = BPE(size=300, min_count=1).learn([SENTENCE])
-    torch.manual_seed(3)
-    model = build(recipe.model, tokenizer.size, tokenizer.size, joint=recipe.text.joint).eval()
-    return Translator(Trained(model, tokenizer, tokenizer, recipe, {}), search, recipe.translate)
 
 
 @pytest.fixture(scope="module")
 def transformer() -> Translator:
-    return untrained("transformer", Beam(size=3), layers=2)
+    return untrained("transformer", Beam(size=3), decoder={"layers": 2})
 
 
 @pytest.fixture(scope="module")
 def bahdanau() -> Translator:
-    return untrained("bahdanau", Greedy())
+    return untrained("bahdanau")
 
 
 class Fixed:
@@ -67,9 +52,9 @@ class Fixed:
         return [self.hypotheses]
 
 
-def made_up(rows: int, columns: int, sentence: str = "a b", translation: str = "c d") -> Alignment:
+def made_up(rows: int, columns: int, sentence: str = "a b", translation: str = "c d") -> Grid:
     weights = np.random.default_rng(1).dirichlet(np.ones(columns), size=rows)
-    return Alignment(sentence, translation, ("piece",) * columns, ("word",) * rows, weights, ())
+    return Alignment(sentence, translation, ("piece",) * columns, ("word",) * rows, weights, ()).grid()
 
 
 def test_the_default_is_what_the_decoder_gives_out(transformer: Translator) -> None:
@@ -107,7 +92,7 @@ def test_a_recurrent_decoder_has_one(bahdanau: Translator) -> None:
     assert found.source == ("the", "red", "cat", "sees", "a", "dog", "<end>")
     assert found.weights.shape == (len(found.target), 7)
     np.testing.assert_allclose(found.weights.sum(1), 1, atol=1e-5)
-    [only] = across(bahdanau.trained.model, [5, END], [6, 7, END])
+    [only] = across(bahdanau.trained.model, Fed([5, END], [6, 7, END], (), ()))
     assert only.shape == (1, 3, 2)
     with pytest.raises(UserError, match="one attention with one head"):
         align(bahdanau, SENTENCE, layer=1)
@@ -183,17 +168,16 @@ def test_any_letters_can_be_drawn(suffix: str, tmp_path: Path, transformer: Tran
 
 
 def test_text_is_never_mathematics() -> None:
-    alignment = made_up(1, 1, "costs $5$")._replace(source=("$5$",))
-    drawn = figure(alignment).axes[0]
+    drawn = draw_squares(made_up(1, 1, "costs $5$")._replace(columns=("$5$",))).axes[0]
     assert not drawn.get_xticklabels()[0].get_parse_math()
     assert "costs $5$" in drawn.get_title(loc="left")
 
 
 def test_settings_of_other_pictures_do_not_matter_and_stay(tmp_path: Path) -> None:
-    alignment = made_up(2, 3)
-    write_picture(alignment, tmp_path / "one.svg")
+    draw_it = partial(draw_squares, made_up(2, 3))
+    write_picture(draw_it, tmp_path / "one.svg")
     with mpl.rc_context({"axes.grid": True, "axes.titlesize": 40, "savefig.dpi": 9, "font.family": "serif"}):
-        write_picture(alignment, tmp_path / "two.svg")
+        write_picture(draw_it, tmp_path / "two.svg")
         assert mpl.rcParams["font.family"] == ["serif"]
     assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
 
@@ -201,7 +185,7 @@ def test_settings_of_other_pictures_do_not_matter_and_stay(tmp_path: Path) -> No
 def test_the_size_follows_the_lengths(tmp_path: Path) -> None:
     sizes = []
     for rows, columns in ((4, 4), (12, 4), (2, 60)):
-        write_picture(made_up(rows, columns), tmp_path / "picture.png")
+        write_picture(partial(draw_squares, made_up(rows, columns)), tmp_path / "picture.png")
         sizes.append(struct.unpack(">II", (tmp_path / "picture.png").read_bytes()[16:24]))
     assert sizes[0][0] == pytest.approx(sizes[1][0], abs=60)
     assert sizes[1][1] > sizes[0][1] + 500
@@ -212,7 +196,7 @@ def test_the_size_follows_the_lengths(tmp_path: Path) -> None:
 
 
 def test_labels_turn_where_they_are_too_wide() -> None:
-    letters = made_up(3, 3)._replace(source=("a", "b", "c"))
+    letters = made_up(3, 3)._replace(columns=("a", "b", "c"))
     assert [Layout.of(one).angle for one in (letters, made_up(3, 3), made_up(60, 60))] == [0, 45, 90]
 
 
@@ -223,7 +207,7 @@ def test_names_are_short_and_printable() -> None:
 
 
 def test_a_long_sentence_is_wrapped_in_the_title() -> None:
-    title = figure(made_up(3, 3, "word " * 20, "Wort " * 300)).axes[0].get_title(loc="left").split("\n")
+    title = draw_squares(made_up(3, 3, "word " * 20, "Wort " * 300)).axes[0].get_title(loc="left").split("\n")
     assert max(map(len, title)) <= 56
     assert title[0].startswith("word word")
     assert [line for line in title if line.startswith("→ Wort")] == [title[2]]

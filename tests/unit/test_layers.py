@@ -2,27 +2,40 @@
 
 from dataclasses import replace
 from functools import partial
+from typing import cast
 
 import pytest
 import torch
+from torch import nn
 from torch.testing import assert_close
 
 from weft.core import watch
 from weft.core.errors import ConfigError
+from weft.core.marks import NAMES
 from weft.core.padded import Padded
 from weft.model.build import Slots, build, parameters
 from weft.model.decoders.bahdanau import Bahdanau
+from weft.model.decoders.sutskever import Sutskever
+from weft.model.encoders.recurrent import Recurrent
 from weft.model.encoders.transformer import TransformerEncoder
 from weft.model.head import Linear
+from weft.nn.bridges import Copy
+from weft.nn.bridges import Linear as LinearBridge
+from weft.nn.cells.lstm import LSTM
+from weft.nn.cells.products import Keep
+from weft.nn.cells.stacked import Stacked
 from weft.nn.dropout import Dropout
 from weft.nn.embedding import Embedding
+from weft.nn.letters import Letters
 from weft.nn.positions import Learned, Sinusoidal
 
+MEAN = partial(LinearBridge, of="mean")
+ELEVEN = [*NAMES, *"abcdefgh"]
 TINY = Slots(
     source=partial(Embedding, dim=8),
     encoder=partial(TransformerEncoder, layers=1, heads=2, hidden=8),
     target=partial(Embedding, dim=8),
-    decoder=partial(Bahdanau, start="mean", maxout=8),
+    decoder=partial(Bahdanau, bridge=MEAN, maxout=8),
 )
 
 
@@ -58,7 +71,7 @@ def test_dropout_follows_the_seed() -> None:
 
 @pytest.mark.parametrize(("merge", "width"), [("sum", 6), ("mean", 6), ("concat", 12)])
 def test_embeddings_merge_with_positions(merge: str, width: int) -> None:
-    embedding = Embedding(10, dim=6, scaled=False, positions=Sinusoidal, merge=merge)  # type: ignore[arg-type]
+    embedding = Embedding(ELEVEN, dim=6, scaled=False, positions=Sinusoidal, merge=merge)  # type: ignore[arg-type]
     ids, first = torch.tensor([[3, 4]]), torch.tensor([5])
     y = embedding(ids, first)
     assert y.shape == (1, 2, width) == (1, 2, embedding.dim)
@@ -76,10 +89,10 @@ def test_learned_positions_end_at_their_limit() -> None:
 
 @pytest.mark.parametrize(("tie", "shared"), [("none", 3), ("embeddings", 2), ("output", 2), ("all", 1)])
 def test_tied_slots_share_one_weight(tie: str, shared: int) -> None:
-    model = build(Slots(**{**vars(TINY), "tie": tie}), 11, 11, joint=True)
+    model = build(Slots(**{**vars(TINY), "tie": tie}), ELEVEN, ELEVEN, joint=True)
     weights = {id(model.source.weight), id(model.target.weight), id(model.head.weight)}
     assert len(weights) == shared
-    untied = build(TINY, 11, 11, joint=True)
+    untied = build(TINY, ELEVEN, ELEVEN, joint=True)
     assert parameters(untied) - parameters(model) == (3 - shared) * 88
 
 
@@ -93,15 +106,15 @@ def test_a_head_scores_chosen_classes_alone() -> None:
     ("changed", "joint", "message"),
     [
         ({"tie": "all"}, False, "model.tie: all needs one vocabulary"),
-        ({"tie": "output", "decoder": partial(Bahdanau, start="mean", maxout=5)}, True, "different widths, 8 and 5"),
+        ({"tie": "output", "decoder": partial(Bahdanau, bridge=MEAN, maxout=5)}, True, "different widths, 8 and 5"),
         ({"encoder": partial(TransformerEncoder, heads=3)}, True, "model.encoder: 3 heads do not divide the width 8"),
-        ({"decoder": Bahdanau}, True, "model.decoder: start: last needs an encoder with a last state"),
+        ({"decoder": Bahdanau}, True, "model.decoder: bridge: of: last needs an encoder with a last state"),
         ({"source": partial(Embedding, dim=7, positions=Sinusoidal)}, True, "model.source: sinusoidal"),
     ],
 )
 def test_sizes_that_do_not_fit_are_told_with_their_place(changed: dict[str, object], joint: bool, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        build(Slots(**{**vars(TINY), **changed}), 11, 11, joint=joint)
+        build(Slots(**{**vars(TINY), **changed}), ELEVEN, ELEVEN, joint=joint)
 
 
 def test_reversal_keeps_the_padding_at_the_end() -> None:
@@ -128,10 +141,39 @@ def test_dropout_of_hardly_any_or_nearly_all(rate: float) -> None:
 
 
 def test_every_layers_attention_can_be_watched() -> None:
-    model = build(replace(TINY, encoder=partial(TransformerEncoder, layers=2, heads=2, hidden=8)), 11, 11, joint=True)
+    model = build(
+        replace(TINY, encoder=partial(TransformerEncoder, layers=2, heads=2, hidden=8)), ELEVEN, ELEVEN, joint=True
+    )
     with watch.watching() as seen:
         model.encode(Padded.of([[3, 4, 2]]))
     assert [(name, [tuple(one.shape) for one in tensors]) for name, tensors in seen.items()] == [
         ("encoder.0.self", [(1, 2, 3, 3)]),
         ("encoder.1.self", [(1, 2, 3, 3)]),
     ]
+
+
+def test_an_embedding_of_letters_cannot_be_tied() -> None:
+    with pytest.raises(ConfigError, match="only an embedding of the type tokens has a vector for each token"):
+        build(replace(TINY, source=partial(Letters, dim=8), tie="all"), ELEVEN, ELEVEN, joint=True)
+
+
+@pytest.mark.parametrize("keep", ["free", "orthogonal"])
+def test_a_decoder_can_share_the_encoders_cells(keep: Keep) -> None:
+    cell = partial(LSTM, dim=8, keep=keep)
+    decoder = partial(Sutskever, cell=partial(Stacked, cell=cell, layers=2), bridge=Copy)
+    slots = replace(TINY, encoder=partial(Recurrent, cell=cell, layers=2, ways="backward"), decoder=decoder)
+    alone = build(slots, ELEVEN, ELEVEN, joint=True)
+    shared = build(replace(slots, decoder=partial(decoder, shared=True)), ELEVEN, ELEVEN, joint=True)
+    cells = shared.encoder.sizes.cells
+    assert parameters(alone) - parameters(shared) == sum(parameters(cast(nn.Module, one)) for one in cells)
+    x, states = torch.ones(1, 1, 8), tuple(torch.randn(1, 8) for _ in range(2))
+    below = shared.get_submodule("decoder.cell.cells.0")
+    whole = Padded(x, torch.ones(1, 1, dtype=torch.bool))
+    assert_close(cast(LSTM, below).run(whole, states)[0].data, cells[0].run(whole, states)[0].data)
+
+
+def test_cells_that_differ_are_not_shared() -> None:
+    decoder = partial(Sutskever, cell=partial(LSTM, dim=9), shared=True)
+    encoder = partial(Recurrent, cell=partial(LSTM, dim=8), ways="forward")
+    with pytest.raises(ConfigError, match=r"model\.decoder: shared: the encoder's cells are not the decoder's"):
+        build(replace(TINY, encoder=encoder, decoder=decoder), ELEVEN, ELEVEN, joint=True)

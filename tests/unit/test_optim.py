@@ -1,6 +1,7 @@
 """Schedules, optimisers and averages."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -9,8 +10,8 @@ from torch import nn
 from torch.testing import assert_close
 
 from weft.optim.averages import Average, Exponential, Last
-from weft.optim.optimisers import Adam, AdamW
-from weft.optim.schedules import Cosine, InverseSquareRoot, Linear, WarmupStableDecay
+from weft.optim.optimisers import SGD, Adadelta, Adam, AdamW, Optimiser
+from weft.optim.schedules import Cosine, Halving, InverseSquareRoot, Linear, WarmupStableDecay
 
 
 def test_schedules_at_known_steps() -> None:
@@ -22,6 +23,32 @@ def test_schedules_at_known_steps() -> None:
     assert [linear(step) for step in (50, 100, 600, 1100)] == pytest.approx([1.0, 2.0, 1.0, 0.0])
     stable = WarmupStableDecay(1000, peak=2.0, warmup=100, decay=0.4, floor=0.25)
     assert [stable(step) for step in (50, 100, 600, 700, 800, 1000)] == pytest.approx([1.0, 2.0, 2.0, 1.5, 1.0, 0.5])
+
+
+def test_halving_holds_and_then_halves() -> None:
+    schedule = Halving(1000, peak=0.8, hold=10, every=5)
+    assert [schedule(step) for step in (1, 10, 11, 15, 16)] == pytest.approx([0.8, 0.8, 0.4, 0.4, 0.2])
+
+
+def test_sgd_with_momentum_and_adadelta_take_the_papers_steps() -> None:
+    weight = nn.Parameter(torch.tensor([1.0, -2.0]))
+    optimiser: Optimiser = SGD([weight], momentum=0.5)
+    for _ in range(2):
+        weight.grad = torch.tensor([1.0, 2.0])
+        optimiser.advance(0.1)
+    assert_close(weight.detach(), torch.tensor([1.0 - 0.1 - 0.15, -2.0 - 0.2 - 0.3]))
+    weight = nn.Parameter(torch.tensor([1.0]))
+    optimiser = Adadelta([weight], rho=0.9, epsilon=1e-2)
+    squares = changes = 0.0
+    expected = 1.0
+    for gradient in (3.0, -1.0):
+        weight.grad = torch.tensor([gradient])
+        optimiser.advance(1.0)
+        squares = 0.9 * squares + 0.1 * gradient**2
+        change = ((changes + 1e-2) / (squares + 1e-2)) ** 0.5 * gradient
+        changes = 0.9 * changes + 0.1 * change**2
+        expected -= change
+    assert float(weight.detach()) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("schedule", [Cosine, Linear, WarmupStableDecay, InverseSquareRoot])
@@ -41,7 +68,7 @@ def test_decay_is_coupled_in_adam_and_not_in_adamw() -> None:
     assert moved(AdamW) == pytest.approx(2.0 - 0.5 - 0.5 * 0.1 * 2.0)
 
 
-@pytest.mark.parametrize("kind", [Adam, AdamW])
+@pytest.mark.parametrize("kind", [SGD, partial(SGD, momentum=0.9), Adadelta, Adam, AdamW])
 def test_a_restored_optimiser_goes_on_exactly(kind: Callable[..., Any]) -> None:
     def steps(weight: nn.Parameter, optimiser: Any, numbers: range) -> None:
         for number in numbers:

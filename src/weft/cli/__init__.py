@@ -10,10 +10,11 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from weft.cli.attention import attention
+from weft.cli.complete import complete
 from weft.cli.corpus import corpus
 from weft.cli.demo import demo
 from weft.cli.evaluate import evaluate
+from weft.cli.inspect import inspect
 from weft.cli.show import show
 from weft.cli.train import train
 from weft.cli.translate import translate
@@ -28,9 +29,10 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-for command in (train, translate, evaluate, show, attention, demo):
+for command in (train, translate, complete, evaluate, show, demo):
     app.command()(command)
-app.add_typer(corpus)
+for group in (inspect, corpus):
+    app.add_typer(group)
 
 
 @app.callback(invoke_without_command=True)

@@ -20,7 +20,7 @@ def evaluate(
         typer.Argument(
             metavar="FILE",
             help="For a model: the source, then its references. For translations: the references. For both, one .tsv "
-            "will do: the first column is the source, the others are its references.",
+            "will do: the first column is the source, the others are its references. For a language model: a text.",
         ),
     ],
     metric: Annotated[list[str] | None, typer.Option(help="bleu, chrf, ter, exact, wer, cer. May be repeated.")] = None,
@@ -34,21 +34,32 @@ def evaluate(
     settings: Settings = None,
     device: Device = "auto",
 ) -> None:
-    """Score a model's translations, or a file of them, against one or several references.
+    """Score a model's translations, or a file of them, against one or several references; or measure how well a
+    language model foresees a text.
 
     \b
     weft evaluate MODEL TEST.tsv
     weft evaluate MODEL SOURCE REFERENCE...
     weft evaluate TRANSLATIONS REFERENCE...
+    weft evaluate LANGUAGE_MODEL TEXT
     """
     from weft.engine.evaluation import evaluate_file, evaluate_model, read_examples
     from weft.engine.load import load_translator
+    from weft.engine.perplexity import evaluate_text, is_text, load_for
     from weft.metric.lines import Options
     from weft.metric.render import as_json, render
 
     options = Options(lowercase=lowercase, tokenize=tokenize)
     metrics = metric or ["bleu", "chrf", "ter", "exact", "wer", "cer"]
-    if what.is_dir():
+    if what.is_dir() and is_text(files):
+        trained = load_for(files[0], what, device)
+        if metric or lowercase or tokenize != "13a" or output is not None or beam is not None or settings:
+            raise UserError(
+                f"{what} is a language model, of which the perplexity is measured: leave out --metric, --lowercase, "
+                "--tokenize, --output, --beam and --set, which are for translations."
+            )
+        scores = evaluate_text(trained, files[0])
+    elif what.is_dir():
         examples = read_examples(files)
         translator = load_translator(what, device=device, beam=beam, overrides=settings or [])
         scores = evaluate_model(translator, examples, metrics, options, output)

@@ -26,6 +26,11 @@ class Padded(NamedTuple):
         data[mask] = torch.tensor([token for row in rows for token in row], dtype=torch.long)
         return cls(data, mask)
 
+    @classmethod
+    def whole(cls, data: Tensor) -> Padded:
+        """Rows of one length: nothing is padding."""
+        return cls(data, torch.ones(data.shape[:2], dtype=torch.bool, device=data.device))
+
     def with_data(self, data: Tensor) -> Padded:
         return Padded(data, self.mask)
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import TypeAlias
 
+import torch
 from torch import Tensor
 
 Tree: TypeAlias = "Tensor | tuple[Tree, ...]"
@@ -19,3 +20,11 @@ def each(function: Callable[[Tensor], Tensor], tree: Tree) -> Tree:
 def select(tree: Tree, rows: Tensor) -> Tree:
     """The given rows of every tensor, in that order; a row may come several times."""
     return each(lambda tensor: tensor.index_select(0, rows), tree)
+
+
+def where(rows: Tensor, yes: Tree, no: Tree) -> Tree:
+    """Each row of every tensor from the one tree or the other: rows [N] says from which."""
+    if isinstance(yes, Tensor) and isinstance(no, Tensor):
+        return torch.where(rows.view(-1, *[1] * (yes.dim() - 1)), yes, no)
+    branches = [where(rows, one, other) for one, other in zip(yes, no, strict=True)]
+    return type(yes)(*branches) if hasattr(yes, "_fields") else tuple(branches)

@@ -5,13 +5,14 @@ Before the star stand the sizes that a neighbour gives, after it what a user may
     def __init__(self, input_dim: int, *, cell: Make[Cell] = GRU, layers: Count = 1, dropout: Rate = 0.0)
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated, TypeVar
 
 from annotated_types import Ge, Gt, Le, Lt
 
 Part = TypeVar("Part")
 Make = Callable[..., Part]  # a recipe for a part: called with the sizes of its neighbours
+Vocabulary = Sequence[str]  # how each token is shown, in the order of the ids: the marks, then the pieces
 
 Count = Annotated[int, Ge(1)]
 Whole = Annotated[int, Ge(0)]

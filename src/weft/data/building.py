@@ -48,7 +48,7 @@ class Builder:
             source.append(rows[0].select(kept))
             target.append(rows[1].select(kept))
             append(folder / "indices", here.start + np.flatnonzero(kept))
-            append(folder / "hashes", hash_lines(compress((line for line, _ in pairs), kept)))
+            append(folder / "hashes", hash_lines(compress(self._corpus.telling(pairs), kept)))
             counts += np.bincount(verdicts, minlength=len(counts))
             progress(here.stop)
         dropped = dict(zip(REASONS, counts[1:].tolist(), strict=True))
@@ -89,6 +89,8 @@ class Builder:
     def _verdicts(self, pairs: Pairs, rows: tuple[Rows, Rows], repeated: NDArray[np.bool_]) -> NDArray[np.uint8]:
         if self._filters is None:
             return np.full(len(pairs), KEPT, np.uint8)
+        if self._corpus.one_sided:  # a line is judged as if it were paired with itself
+            pairs, rows = [(line, line) for _, line in pairs], (rows[1], rows[1])
         lengths = np.stack([side.lengths for side in rows], axis=1)
         blank = np.array([not source.strip() or not target.strip() for source, target in pairs])
         return self._filters.verdicts(lengths, blank, repeated)
@@ -102,7 +104,7 @@ class Builder:
             "too long": "raise data.max_length, or take a tokenizer with longer pieces",
             "bad ratio": "look whether the lines belong together, or raise data.max_ratio",
         }
-        return f"{self._corpus}: no pair is left of {tally.read:,} ({counts}); {advice[most]}"
+        return f"{self._corpus}: no {self._corpus.unit} is left of {tally.read:,} ({counts}); {advice[most]}"
 
 
 class SideWriter:

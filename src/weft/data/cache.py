@@ -37,8 +37,8 @@ FORGOTTEN = 24 * 3600.0  # seconds without a write, after which a build is taken
 class TokenCache:
     """The kept pairs of a corpus as ids without marks.
 
-    indices: [N], the number of each kept pair in its corpus, from 0. source_hashes: [N], of the source lines. tally:
-    what was read and dropped.
+    indices: [N], the number of each kept pair in its corpus, from 0. source_hashes: [N], of the source lines (of
+    the lines, where they have no source). tally: what was read and dropped.
     """
 
     def __init__(self, folder: Path, source_tokenizer: Tokenizer, target_tokenizer: Tokenizer):

@@ -1,4 +1,4 @@
-"""Pairs of lines, read from files as they are needed."""
+"""Pairs of lines, or lines alone, read from files as they are needed."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,6 +17,7 @@ class Corpus:
     """Two text files of as many lines, or one .tsv (the first two columns) or .jsonl (the fields named); maybe .gz.
 
     part: if given, only its pairs are read.
+    one_sided: one text file, each line of which is the target of an empty source.
     A line break inside a JSON string becomes a space, since everywhere else an example is a line.
     """
 
@@ -25,11 +26,15 @@ class Corpus:
         paths: Sequence[Path | str],
         fields: tuple[str, str] = ("source", "target"),
         part: Part | None = None,
+        *,
+        one_sided: bool = False,
     ):
         self.paths = tuple(Path(path) for path in paths)
         self.fields = fields
         self.part = part
-        self._kind = _kind(self.paths)
+        self.one_sided = one_sided
+        self.unit = "line" if one_sided else "pair"  # what an example is called
+        self._kind = _one_sided_kind(self.paths) if one_sided else _kind(self.paths)
 
     def __str__(self) -> str:
         held_out = " (held out)" if self.part is not None and self.part.held_out else ""
@@ -38,6 +43,10 @@ class Corpus:
     def pairs(self) -> Iterable[tuple[str, str]]:
         """Each source line with its target line, read from the files anew in each loop over them."""
         return Rereadable(self._read)
+
+    def telling(self, pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
+        """The line of each pair by which it is known again: the source, if there is one."""
+        return (target if self.one_sided else source for source, target in pairs)
 
     def fingerprint(self) -> str:
         """Equal for equal bytes read in the same way, wherever the files are."""
@@ -56,16 +65,27 @@ class Corpus:
 
     def _read(self) -> Iterator[tuple[str, str]]:
         self._require_files()
-        readers = {"text": self._text_pairs, "tsv": self._tsv_pairs, "jsonl": self._jsonl_pairs}
+        readers = {
+            "lines": self._lines,
+            "text": self._text_pairs,
+            "tsv": self._tsv_pairs,
+            "jsonl": self._jsonl_pairs,
+        }
         read = False
         for pair in readers[self._kind]():
-            if self.part is None or self.part.has(pair[0]):
+            if self.part is None or self.part.has(*self.telling([pair])):
                 read = True
                 yield pair
         if not read and self.part is not None:
-            raise UserError(f"{self}: no pair is in this part: change data.hold_out, or name files in data.valid")
+            raise UserError(
+                f"{self}: no {self.unit} is in this part: change data.hold_out, or name files in data.valid"
+            )
         if not read:
-            raise UserError(f"{self}: empty, there is no pair in it")
+            raise UserError(f"{self}: empty, there is no {self.unit} in it")
+
+    def _lines(self) -> Iterator[tuple[str, str]]:
+        (path,) = self.paths
+        return (("", line) for line in read_lines(path))
 
     def _text_pairs(self) -> Iterator[tuple[str, str]]:
         sides = [read_lines(path) for path in self.paths]
@@ -121,6 +141,17 @@ def _kind(paths: Sequence[Path]) -> str:
     raise UserError(
         f"pairs are read from two text files, or from one .tsv or .jsonl (each may end in .gz); got {given}"
     )
+
+
+def _one_sided_kind(paths: Sequence[Path]) -> str:
+    tables = [path for path in paths if path.name.removesuffix(".gz").endswith((".tsv", ".jsonl"))]
+    if len(paths) != 1 or tables:
+        given = ", ".join(map(str, paths)) or "nothing"
+        raise UserError(
+            f"with data.one_sided, lines are read from one text file (it may end in .gz); got {given}. "
+            "For pairs, leave data.one_sided out"
+        )
+    return "lines"
 
 
 def _parse(line: str, place: str) -> dict[str, object]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -10,6 +10,9 @@ from weft.data.cache import TokenCache
 from weft.data.filters import REASONS
 from weft.data.hashes import count_known
 from weft.data.tally import SideTally
+
+SIDE = ("tokens", "mean length", "unknown", "bytes")
+LINE_REASONS = ("empty", "duplicate", "too long")  # one side has no ratio
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,10 @@ class SideReport:
 
 @dataclass(frozen=True)
 class SplitReport:
-    """One split. in_train: its pairs whose source line is also a source line of the training data (None: training)."""
+    """One split. in_train: its pairs whose source line is also a source line of the training data (None: training).
+
+    Of text of one side, these are lines that are also lines of the training data.
+    """
 
     name: str
     read: int
@@ -41,6 +47,11 @@ class Report:
 
     splits: tuple[SplitReport, ...]
 
+    @property
+    def one_sided(self) -> bool:
+        """No source anywhere: of pairs, those without one are dropped."""
+        return not any(split.source.tokens for split in self.splits)
+
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
 
@@ -54,21 +65,11 @@ def make_report(train: TokenCache, others: Mapping[str, TokenCache]) -> Report:
 
 def render(report: Report) -> str:
     """A plain text table: a row a number, a column a split."""
-    rows = [_cells(split) for split in report.splits]
-    labels = [
-        "",
-        "pairs read",
-        "dropped: " + REASONS[0],
-        *(f"         {reason}" for reason in REASONS[1:]),
-        "pairs kept",
-    ]
-    labels += [
-        f"{side} {what}" for side in ("source", "target") for what in ("tokens", "mean length", "unknown", "bytes")
-    ]
-    labels += ["source line is in train"]
-    widths = [max(map(len, cells)) for cells in rows]
+    labels = _line_labels() if report.one_sided else _pair_labels()
+    columns = [_line_cells(split) if report.one_sided else _pair_cells(split) for split in report.splits]
+    widths = [max(map(len, cells)) for cells in columns]
     lines = []
-    for label, *cells in zip(labels, *rows, strict=True):
+    for label, *cells in zip(labels, *columns, strict=True):
         right = "".join(f"  {cell:>{width}}" for cell, width in zip(cells, widths, strict=True))
         lines.append(f"{label:<24}{right}")
     return "\n".join(lines)
@@ -86,16 +87,35 @@ def _side(side: SideTally, kept: int) -> SideReport:
     return SideReport(side.tokens, side.tokens / kept, side.unknown / tokens, byte_share)
 
 
-def _cells(split: SplitReport) -> list[str]:
-    return [
-        split.name,
-        f"{split.read:,}",
-        *(f"{split.dropped[reason]:,}" for reason in REASONS),
-        f"{split.kept:,}",
-        *_side_cells(split.source),
-        *_side_cells(split.target),
-        "" if split.in_train is None else f"{split.in_train:,} ({split.in_train / split.kept:.1%})",
-    ]
+def _pair_labels() -> list[str]:
+    sides = [f"{side} {what}" for side in ("source", "target") for what in SIDE]
+    return [*_count_labels("pairs", REASONS), *sides, "source line is in train"]
+
+
+def _line_labels() -> list[str]:
+    return [*_count_labels("lines", LINE_REASONS), *SIDE, "line is in train"]
+
+
+def _count_labels(unit: str, reasons: Sequence[str]) -> list[str]:
+    first, *others = reasons
+    return ["", f"{unit} read", f"dropped: {first}", *(f"         {reason}" for reason in others), f"{unit} kept"]
+
+
+def _pair_cells(split: SplitReport) -> list[str]:
+    sides = [*_side_cells(split.source), *_side_cells(split.target)]
+    return [*_count_cells(split, REASONS), *sides, _in_train(split)]
+
+
+def _line_cells(split: SplitReport) -> list[str]:
+    return [*_count_cells(split, LINE_REASONS), *_side_cells(split.target), _in_train(split)]
+
+
+def _count_cells(split: SplitReport, reasons: Sequence[str]) -> list[str]:
+    return [split.name, f"{split.read:,}", *(f"{split.dropped[reason]:,}" for reason in reasons), f"{split.kept:,}"]
+
+
+def _in_train(split: SplitReport) -> str:
+    return "" if split.in_train is None else f"{split.in_train:,} ({split.in_train / split.kept:.1%})"
 
 
 def _side_cells(side: SideReport) -> list[str]:

@@ -23,6 +23,9 @@ class Data:
     validation and test nothing is left out.
 
     hold_out: the share (0 to 1) of the training pairs that are kept for validation where `valid` names no files.
+
+    one_sided: there is a text and no translation of it, for a language model: train, valid and test are one text file
+    each, and each line is the target of an empty source, which is no reason to leave it out.
     """
 
     folder: str = ""
@@ -34,6 +37,7 @@ class Data:
     max_ratio: Positive = 9.0
     drop_duplicates: bool = True
     hold_out: Rate = 0.0
+    one_sided: bool = False
     cache: str = ""
 
     def splits(self) -> dict[str, Corpus]:
@@ -47,7 +51,7 @@ class Data:
 
     def _corpus(self, paths: tuple[str, ...], part: Part | None) -> Corpus:
         folder = Path(self.folder).expanduser()
-        return Corpus([folder / Path(path).expanduser() for path in paths], self.fields, part)
+        return Corpus([folder / Path(path).expanduser() for path in paths], self.fields, part, one_sided=self.one_sided)
 
     def cache_folder(self) -> Path:
         return Path(self.cache or os.environ.get("WEFT_CACHE") or "~/.cache/weft").expanduser()

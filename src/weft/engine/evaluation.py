@@ -58,12 +58,16 @@ def read_examples(files: Sequence[Path]) -> Examples:
     if is_table(source):
         return read_table(source)
     if not references:
-        raise UserError(
-            f"{source} is a source without references. Add files of references, or give one .tsv with both: "
-            "weft evaluate MODEL SOURCE REFERENCE... or weft evaluate MODEL TEST.tsv"
-        )
+        raise UserError(no_references(source))
     sources = list(read_lines(source))
     return Examples(sources, read_references(references, len(sources), source))
+
+
+def no_references(source: Path) -> str:
+    return (
+        f"{source} is a source without references. Add files of references, or give one .tsv with both: "
+        "weft evaluate MODEL SOURCE REFERENCE... or weft evaluate MODEL TEST.tsv"
+    )
 
 
 def read_references(paths: Sequence[Path], wanted: int, beside: Path) -> list[tuple[str, ...]]:

@@ -11,7 +11,7 @@ from weft.config.registry import REGISTRY
 from weft.core.errors import UserError
 from weft.engine.device import pick_device
 from weft.engine.translator import Translator
-from weft.store.model_folder import load_model
+from weft.store.model_folder import Trained, load_model
 
 
 def load_translator(
@@ -23,16 +23,40 @@ def load_translator(
     overrides: Sequence[str] = (),
 ) -> Translator:
     """The model in a run or model folder, with its own search unless another is asked for."""
+    translator = load_any(path, device=device, beam=beam, best=best, overrides=overrides)
+    if translator.trained.model.is_language_model:
+        raise UserError(
+            f"{path} is a language model, which reads no source. To go on with a text: weft complete MODEL PROMPT; "
+            "to measure one: weft evaluate MODEL TEXT"
+        )
+    return translator
+
+
+def load_any(
+    path: Path,
+    *,
+    device: str = "auto",
+    beam: int | None = None,
+    best: int | None = None,
+    overrides: Sequence[str] = (),
+) -> Translator:
+    """The same, whether it is a model that translates or a language model, to look inside."""
     for override in overrides:
         if not override.startswith("translate."):
             raise UserError(f"--set {override}: of a trained model, only settings below translate. can be changed")
-    place = pick_device(device)
-    trained = load_model(path)
+    trained = load_trained(path, device)
     node = describe(trained.recipe, REGISTRY)
     node["translate"]["search"] = wider(node["translate"]["search"], beam, best)
     settings = read(apply_overrides(node, overrides), Recipe, REGISTRY).translate
-    trained.model.to(place)
     return Translator(trained, settings.search(), settings)
+
+
+def load_trained(path: Path, device: str) -> Trained:
+    """The model in a run or model folder, on the device."""
+    place = pick_device(device)
+    trained = load_model(path)
+    trained.model.to(place)
+    return trained
 
 
 def wider(search: dict[str, Any], beam: int | None, best: int | None) -> dict[str, Any]:

@@ -1,11 +1,8 @@
 """Which part of the source each part of a translation looked at."""
 
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-Weights: TypeAlias = NDArray[np.float64]  # [T,S], a row's sum is 1
+from weft.inspect.grid import Grid, Numbers
 
 
 class Alignment(NamedTuple):
@@ -15,5 +12,10 @@ class Alignment(NamedTuple):
     translation: str
     source: tuple[str, ...]
     target: tuple[str, ...]
-    weights: Weights
+    weights: Numbers  # a row's sum is 1, or less where a window fades out
     remarks: tuple[str, ...]  # what a reader should know: whose weights they are, and whether the sentence was cut
+
+    def grid(self) -> Grid:
+        """As it is drawn."""
+        title = self.sentence, f"→ {self.translation}"
+        return Grid(title, self.remarks, self.target, self.source, self.weights, "attention weight")

@@ -3,6 +3,7 @@
 draw(weft.load("runs/first"), "A man sleeps.", "attention.png")
 """
 
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -10,6 +11,7 @@ from weft.engine.translator import Translator
 from weft.inspect.alignment import Alignment
 from weft.inspect.looking import Looked, look
 from weft.inspect.picture import check_suffix, write_picture
+from weft.inspect.squares import draw_squares
 from weft.inspect.words import merged, pieces_of, words_of
 
 Unit = Literal["words", "pieces"]
@@ -32,7 +34,7 @@ def draw(
     """
     check_suffix(Path(output))
     alignment = align(translator, sentence, layer=layer, head=head, unit=unit)
-    write_picture(alignment, Path(output))
+    write_picture(partial(draw_squares, alignment.grid()), Path(output))
     return alignment
 
 
@@ -41,11 +43,12 @@ def align(
 ) -> Alignment:
     """The numbers of the picture."""
     looked = look(translator, sentence, layer, head)
-    source = SPANS[unit](looked.source, translator.trained.source_tokenizer)
-    target = SPANS[unit](looked.target, translator.trained.target_tokenizer)
+    translated = looked.translated
+    source = SPANS[unit](translated.fed.source, translator.trained.source_tokenizer)
+    target = SPANS[unit](translated.fed.target, translator.trained.target_tokenizer)
     return Alignment(
         sentence,
-        looked.translation.text,
+        translated.translation.text,
         tuple(span.name for span in source),
         tuple(span.name for span in target),
         merged(looked.weights, target, source),
@@ -56,6 +59,4 @@ def align(
 def remarks(looked: Looked, layer: int | None, head: int | None) -> tuple[str, ...]:
     """Whose weights they are, if a layer was asked for; and that the end of the sentence is missing, if it is."""
     whose = [] if layer is None else [f"layer {layer}, " + ("mean of its heads" if head is None else f"head {head}")]
-    read = len(looked.source) - 1
-    cut = [f"the model reads {read} pieces at most: the rest was left out"] if looked.translation.cut else []
-    return (*whose, *cut)
+    return (*whose, *looked.translated.fed.remarks)

@@ -1,16 +1,16 @@
-"""An alignment as a file: PNG, SVG or PDF, by the end of its name."""
+"""A picture as a file: PNG, SVG or PDF, by the end of its name."""
 
 import io
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import matplotlib.style
+from matplotlib.figure import Figure
 
 from weft.core.errors import UserError
-from weft.inspect.alignment import Alignment
-from weft.inspect.figure import figure, fonts
+from weft.inspect.lettering import fonts
 from weft.store.files import write_atomically
 
 UNDATED: dict[str, dict[str, str | None]] = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
@@ -22,15 +22,14 @@ def check_suffix(path: Path) -> None:
         raise UserError(f"{path}: a picture is written as .png, .svg or .pdf; give a name that ends so")
 
 
-def write_picture(alignment: Alignment, path: Path) -> None:
-    """Draw and write; equal alignments give equal files."""
+def write_picture(draw: Callable[[], Figure], path: Path) -> None:
+    """Draw and write; equal figures give equal files."""
     with drawing():
-        write_atomically(path, content(alignment, path.suffix.lower()))
+        write_atomically(path, content(draw(), path.suffix.lower()))
 
 
-def content(alignment: Alignment, suffix: str) -> bytes:
+def content(whole: Figure, suffix: str) -> bytes:
     file = io.BytesIO()
-    whole = figure(alignment)
     whole.savefig(
         file,
         format=suffix.removeprefix("."),

@@ -7,7 +7,7 @@ from unicodedata import category
 
 import numpy as np
 
-from weft.inspect.alignment import Weights
+from weft.inspect.grid import Numbers
 from weft.text.pieces import SHOWN_SPACE
 from weft.text.tokenizer import Tokenizer
 
@@ -20,7 +20,7 @@ class Span(NamedTuple):
     end: int
 
 
-def merged(weights: Weights, target: Sequence[Span], source: Sequence[Span]) -> Weights:
+def merged(weights: Numbers, target: Sequence[Span], source: Sequence[Span]) -> Numbers:
     """Weights between pieces [T,S] as weights between spans, which follow each other without a gap.
 
     A word of the source is looked at as much as its pieces together; a word of the target looks as its pieces do on
@@ -28,7 +28,7 @@ def merged(weights: Weights, target: Sequence[Span], source: Sequence[Span]) -> 
     """
     columns = np.add.reduceat(weights, [span.first for span in source], axis=1)
     rows = np.add.reduceat(columns, [span.first for span in target], axis=0)
-    means: Weights = rows / np.array([[span.end - span.first] for span in target])
+    means: Numbers = rows / np.array([[span.end - span.first] for span in target])
     return means
 
 

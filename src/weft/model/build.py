@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import Literal, TypeVar, cast
 
 from torch import nn
 
 from weft.core.errors import ConfigError, Problem
-from weft.core.types import Make
+from weft.core.types import Make, Vocabulary
 from weft.model.decoders.transformer import TransformerDecoder
 from weft.model.encoders.transformer import TransformerEncoder
 from weft.model.head import Linear
@@ -33,13 +33,17 @@ class Slots:
     tie: Literal["none", "embeddings", "output", "all"] = "none"
 
 
-def build(slots: Slots, source_size: int, target_size: int, *, joint: bool) -> Model:
+def build(slots: Slots, source_vocabulary: Vocabulary, target_vocabulary: Vocabulary, *, joint: bool) -> Model:
     """Make the parts, each with the sizes of its neighbours; joint = both sides have one vocabulary."""
-    source = part("source", lambda: slots.source(source_size))
+    source = part("source", lambda: slots.source(source_vocabulary))
     encoder = part("encoder", lambda: slots.encoder(source.dim))
-    target = part("target", lambda: slots.target(target_size))
+    target = part("target", lambda: slots.target(target_vocabulary))
+    if not target.dim:
+        raise ConfigError(
+            [Problem("model.target", "none, but a decoder is fed what it has written: only model.source can be none")]
+        )
     decoder = part("decoder", lambda: slots.decoder(target.dim, encoder.sizes))
-    head = part("head", lambda: slots.head(decoder.dim, target_size))
+    head = part("head", lambda: slots.head(decoder.dim, len(target_vocabulary)))
     model = Model(source, encoder, target, decoder, head)
     tie(model, slots.tie, joint=joint)
     return model
@@ -67,12 +71,15 @@ def tie(model: Model, which: str, *, joint: bool) -> None:
 
 def share(part: Embed | Head, owner: Embed | Head, what: str) -> None:
     """Give `part` the weight of `owner`."""
+    if part.weight is None or owner.weight is None:
+        text = f"{what} cannot share a weight, since only an embedding of the type tokens has a vector for each token"
+        raise ConfigError([Problem("model.tie", text)])
     if part.weight.shape != owner.weight.shape:
         widths = f"{owner.weight.shape[1]} and {part.weight.shape[1]}"
         raise ConfigError(
             [Problem("model.tie", f"{what} have different widths, {widths}: make them equal, or do not tie")]
         )
-    part.weight = owner.weight
+    cast(nn.Module, part).register_parameter("weight", owner.weight)
 
 
 def parameters(model: nn.Module) -> int:

@@ -14,7 +14,7 @@ from weft.nn.memory import Memory
 
 
 class Model(nn.Module):
-    """source -> encoder -> memory; target and memory -> decoder -> head.
+    """source -> encoder -> memory; target and memory -> decoder -> head. Without a memory it is a language model.
 
     Training goes through `features`, search through `start` and `step`; both call the same decoder.
     """
@@ -27,17 +27,22 @@ class Model(nn.Module):
         self.decoder = decoder
         self.head = head
 
+    @property
+    def is_language_model(self) -> bool:
+        """Is there no source? Then what it says depends on the target alone."""
+        return self.encoder.sizes.keys == 0
+
     def encode(self, source: Padded) -> Memory:
         first = source.data.new_zeros(len(source.data))
         return self.encoder(source.with_data(self.source(source.data, first)))
 
-    def features(self, batch: Batch) -> Output:
-        """The decoder's output for every target position, each fed the true tokens before it.
+    def features(self, batch: Batch, fed: Tensor | None = None) -> Output:
+        """The decoder's output for every target position, each fed the true tokens before it (or those of `fed` [B,T]).
 
         No mask is needed: padding comes last, decoders do not look ahead, and losses read real positions only.
         """
         state = self.decoder.start(self.encode(batch.source))
-        inputs = batch.decoder_input().data
+        inputs = batch.decoder_input().data if fed is None else fed
         output, _ = self.decoder(self.target(inputs, inputs.new_zeros(len(inputs))), state)
         return output
 

@@ -10,11 +10,16 @@ from weft.nn.memory import Memory, Sizes
 
 
 class Embed(Protocol):
-    """Tokens to vectors. `limit` is the longest sequence it can place (None: any)."""
+    """Tokens to vectors. Made as Embed(vocabulary, ...).
+
+    `limit` is the longest sequence it can place (None: any). `weight` holds the vectors, if they are looked up.
+    """
 
     dim: int
     limit: int | None
-    weight: nn.Parameter  # [V,D]
+
+    @property
+    def weight(self) -> nn.Parameter | None: ...  # [V,D]
 
     def __call__(self, ids: Tensor, first: Tensor) -> Tensor:
         """ids [N,T], first [N] = the position of the first column -> [N,T,D]."""

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
 
+from weft.core.tree import Tree
 from weft.core.types import Count, Make, Rate
 from weft.nn.dropout import Dropout
 from weft.nn.memory import Memory, Sizes
 from weft.nn.positions import rotate
 from weft.nn.scores import ScaledDot, Score
+from weft.nn.windows import Global, Place, Window
 
 
 def split_heads(x: Tensor, heads: int) -> Tensor:
@@ -30,13 +32,22 @@ class Prepared(NamedTuple):
     keys: Tensor  # [B,H,S,·]
     values: Tensor  # [B,H,S,·]
     bias: Tensor  # [B,1,1,S], minus infinity in the padding
+    lengths: Tensor  # [B]
+
+
+class Past(NamedTuple):
+    """What an attention remembers from step to step, a row per hypothesis."""
+
+    steps: Tensor  # [N], queries so far
+    coverage: Tensor  # [N,S], the weight that each position has had so far, in the mean of the heads
 
 
 class Attention(nn.Module):
-    """context = softmax(score(query, keys)) values, for each head.
+    """context = window(score(query, keys)) values, for each head.
 
-    With `projected`, queries, keys and values get their own matrices and the heads' contexts are mapped once more
-    (multi-head attention, Vaswani et al. 2017, section 3.2.2); else the memory is used as it is (Bahdanau).
+    With `projected`, queries, keys and values get their own matrices and the heads' contexts are mapped once more, to
+    `dim` numbers (multi-head attention, Vaswani et al. 2017, section 3.2.2); else each head takes its share of the
+    memory as it is (Bahdanau). The context is as wide as a value, unless `dim` says otherwise.
     """
 
     def __init__(
@@ -45,22 +56,25 @@ class Attention(nn.Module):
         memory: Sizes,
         *,
         score: Make[Score] = ScaledDot,
+        window: Make[Window] = Global,
         heads: Count = 1,
         projected: bool = False,
+        dim: Count | None = None,
         dropout: Rate = 0.0,
     ):
         super().__init__()
         self.heads = heads
-        self.dim = query_dim if projected else memory.values
-        key_dim, value_dim = (query_dim, query_dim) if projected else (memory.keys, memory.values)
-        for name, width in (("query", query_dim), ("key", key_dim), ("value", value_dim)):
+        self.dim = dim if projected and dim else memory.values
+        key_dim = query_dim if projected else memory.keys
+        for name, width in (("query", query_dim), ("key", key_dim), ("value", self.dim)):
             if width % heads:
                 raise ValueError(f"{heads} heads do not divide the {name} width {width}")
         self.query = nn.Linear(query_dim, query_dim) if projected else nn.Identity()
         self.key = nn.Linear(memory.keys, key_dim) if projected else nn.Identity()
-        self.value = nn.Linear(memory.values, value_dim) if projected else nn.Identity()
-        self.out = nn.Linear(value_dim, self.dim) if projected else nn.Identity()
+        self.value = nn.Linear(memory.values, self.dim) if projected else nn.Identity()
+        self.out = nn.Linear(self.dim, self.dim) if projected else nn.Identity()
         self.score = score(query_dim // heads, key_dim // heads)
+        self.window = window(query_dim // heads)
         self.dropout = Dropout(dropout)
 
     def prepare(self, memory: Memory) -> Prepared:
@@ -69,21 +83,56 @@ class Attention(nn.Module):
             self.score.keys(split_heads(self.key(memory.keys), self.heads)),
             split_heads(self.value(memory.values), self.heads),
             memory.padded().bias(memory.keys.dtype)[:, None, None, :],
+            memory.padded().lengths(),
         )
 
-    def forward(self, query: Tensor, prepared: Prepared) -> tuple[Tensor, Tensor]:
-        """query [N,T,Q] over B sentences, N = B K -> context [N,T,D], weights [N,H,T,S].
+    def start(self, memory: Memory) -> Tree:
+        """What is carried into the first step: nothing, unless the score or the window asks for the past."""
+        if not (self.score.covers or self.window.local):
+            return ()
+        return Past(memory.padded().lengths().new_zeros(len(memory.mask)), memory.keys.new_zeros(memory.mask.shape))
+
+    def forward(self, query: Tensor, prepared: Prepared, carry: Tree) -> tuple[Tensor, Tensor, Tree]:
+        """query [N,T,Q] over B sentences, N = B K -> context [N,T,D], weights [N,H,T,S], what is carried on.
 
         The K hypotheses of a sentence are K T queries to one memory, which is therefore never repeated.
         """
+        if self.score.covers and query.shape[1] > 1:
+            return self._one_by_one(query, prepared, carry)
         rows, steps, _ = query.shape
         sentences = len(prepared.bias)
         folded = self.query(query).reshape(sentences, -1, query.shape[-1])  # [B,K T,Q]
-        scores = self.score(split_heads(folded, self.heads), prepared.keys) + prepared.bias
-        weights = scores.softmax(-1)  # [B,H,K T,S]
+        weights = self._weights(split_heads(folded, self.heads), prepared, carry, steps)  # [B,H,K T,S]
         context = self.out(join_heads(self.dropout(weights) @ prepared.values))
         unfolded = weights.view(sentences, self.heads, -1, steps, weights.shape[-1]).transpose(1, 2).flatten(0, 1)
-        return context.reshape(rows, steps, -1), unfolded
+        return context.reshape(rows, steps, -1), unfolded, carried(carry, unfolded)
+
+    def _weights(self, query: Tensor, prepared: Prepared, carry: Tree, steps: int) -> Tensor:
+        if not carry:
+            return self.window(self.score(query, prepared.keys, None) + prepared.bias, query, None)
+        past = cast(Past, carry)
+        sentences = len(prepared.bias)
+        numbers = past.steps[:, None] + torch.arange(steps, device=past.steps.device)  # [N,T]
+        place = Place(numbers.view(sentences, 1, -1, 1), prepared.lengths.view(-1, 1, 1, 1))
+        coverage = past.coverage.view(sentences, 1, -1, past.coverage.shape[-1]) if self.score.covers else None
+        return self.window(self.score(query, prepared.keys, coverage) + prepared.bias, query, place)
+
+    def _one_by_one(self, query: Tensor, prepared: Prepared, carry: Tree) -> tuple[Tensor, Tensor, Tree]:
+        """Where a query looks depends on where those before it looked."""
+        contexts, looks = [], []
+        for one in query[:, :, None].unbind(1):
+            context, weights, carry = self(one, prepared, carry)
+            contexts.append(context)
+            looks.append(weights)
+        return torch.cat(contexts, 1), torch.cat(looks, 2), carry
+
+
+def carried(carry: Tree, weights: Tensor) -> Tree:
+    """The past with the weights [N,H,T,S] of some more queries in it."""
+    if not carry:
+        return carry
+    past = cast(Past, carry)
+    return Past(past.steps + weights.shape[2], past.coverage + weights.mean(1).sum(1))
 
 
 class Cache(NamedTuple):

@@ -1,12 +1,10 @@
-"""Tokens to vectors, with their positions."""
-
-from typing import Literal
+"""Tokens to vectors, looked up; or to nothing."""
 
 import torch
 from torch import Tensor, nn
 
-from weft.core.types import Count, Make, Rate
-from weft.nn.dropout import Dropout
+from weft.core.types import Count, Make, Rate, Vocabulary
+from weft.nn.placing import Merge, Placing
 from weft.nn.positions import Positions
 
 
@@ -14,41 +12,44 @@ class Embedding(nn.Module):
     """x = E[token] sqrt(D), merged with the position's vector by sum, mean or concatenation, then dropout.
 
     The factor sqrt(D) (Vaswani et al. 2017, section 3.4) undoes the initial deviation D^-1/2, which suits a weight that
-    is tied to the output layer. `concat` gives vectors of width 2 D.
+    is tied to the output layer.
     """
 
     def __init__(
         self,
-        vocabulary: int,
+        vocabulary: Vocabulary,
         *,
         dim: Count = 256,
         scaled: bool = True,
         positions: Make[Positions] | None = None,
-        merge: Literal["sum", "mean", "concat"] = "sum",
+        merge: Merge = "sum",
         dropout: Rate = 0.0,
     ):
         super().__init__()
-        self.weight = nn.Parameter(torch.randn(vocabulary, dim) * dim**-0.5)
+        self.placing = Placing(dim, positions, merge, dropout)
+        self.dim, self.limit = self.placing.dim, self.placing.limit
+        self.weight = nn.Parameter(torch.randn(len(vocabulary), dim) * dim**-0.5)
         self.scale = dim**0.5 if scaled else 1.0
-        self.positions = positions(dim) if positions else None
-        self.merge = merge
-        self.dim = 2 * dim if positions and merge == "concat" else dim
-        self.limit = self.positions.limit if self.positions else None
-        self.dropout = Dropout(dropout)
 
     def forward(self, ids: Tensor, first: Tensor) -> Tensor:
         """ids [N,T], first [N] = the position of the first column -> [N,T,D]."""
-        tokens = nn.functional.embedding(ids, self.weight) * self.scale
-        if self.positions is None:
-            return self.dropout(tokens)
-        index = first[:, None] + torch.arange(ids.shape[1], device=ids.device)
-        return self.dropout(self._merged(tokens, self.positions(index).to(tokens.dtype)))
+        placed: Tensor = self.placing(nn.functional.embedding(ids, self.weight) * self.scale, first)
+        return placed
 
-    def _merged(self, tokens: Tensor, places: Tensor) -> Tensor:
-        match self.merge:
-            case "sum":
-                return tokens + places
-            case "mean":
-                return (tokens + places) / 2
-            case "concat":
-                return torch.cat([tokens, places], -1)
+
+class NoEmbedding(nn.Module):
+    """Vectors of width 0, of whatever tokens: there is nothing to learn, and nothing to read."""
+
+    dim = 0
+    limit: int | None = None
+    weight: nn.Parameter | None = None
+
+    nothing: Tensor
+
+    def __init__(self, vocabulary: Vocabulary):  # noqa: ARG002 (as all embeddings)
+        super().__init__()
+        self.register_buffer("nothing", torch.zeros(0), persistent=False)
+
+    def forward(self, ids: Tensor, first: Tensor) -> Tensor:  # noqa: ARG002 (as all embeddings)
+        """ids [N,T] -> [N,T,0]."""
+        return self.nothing.expand(*ids.shape, 0)

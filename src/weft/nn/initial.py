@@ -1,6 +1,6 @@
 """First values of weights."""
 
-from torch import nn
+from torch import Tensor, nn
 
 
 def xavier(module: nn.Module) -> None:
@@ -10,3 +10,9 @@ def xavier(module: nn.Module) -> None:
             nn.init.xavier_uniform_(part.weight)
             if part.bias is not None:
                 nn.init.zeros_(part.bias)
+
+
+def orthogonal_blocks(weight: Tensor, rows: int) -> None:
+    """A random orthogonal matrix in each block of so many rows. Saxe, McClelland & Ganguli 2014."""
+    for block in weight.data.view(-1, rows, weight.shape[1]):
+        nn.init.orthogonal_(block)

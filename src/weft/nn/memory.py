@@ -8,6 +8,7 @@ from torch import Tensor
 
 from weft.core.padded import Padded
 from weft.core.tree import Tree
+from weft.nn.cells.role import Cell
 
 
 class Memory(NamedTuple):
@@ -30,8 +31,12 @@ Nested = tuple[tuple[tuple[int, ...], ...], ...]
 
 
 class Sizes(NamedTuple):
-    """The widths of a Memory; `final` is nested as Memory.final is, and empty if there is none."""
+    """The widths of a Memory; `final` is nested as Memory.final is, and empty if there is none.
+
+    `cells` are the encoder's own, bottom up, for a decoder that shares their weights.
+    """
 
     keys: int
     values: int
     final: Nested = ()
+    cells: tuple[Cell, ...] = ()

@@ -6,10 +6,11 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
-from weft.core.types import Count, Rate
+from weft.core.types import Count, Make, Rate
 from weft.data.batches import Batch
 from weft.model.model import Model
 from weft.model.roles import Head
+from weft.objective.feeding import Feeding, Truth
 from weft.objective.role import Loss
 
 
@@ -18,16 +19,19 @@ class CrossEntropy(nn.Module):
 
     Szegedy et al. 2016, section 7; torch's convention (e / V for each class, the right one included). Padding does not
     count. `parts`: the plain negative log-likelihood, whose mean is the logarithm of the perplexity, and 100 for each
-    token guessed right, whose mean is the accuracy in percent.
+    token guessed right, whose mean is the accuracy in percent. feeding: what the decoder is fed in training.
     """
 
-    def __init__(self, *, smoothing: Rate = 0.1, chunk: Count = 512):
+    def __init__(self, *, smoothing: Rate = 0.1, feeding: Make[Feeding] = Truth, chunk: Count = 512):
         super().__init__()
+        self.feeding = feeding()
+        self.truth = Truth()
         self.smoothing = smoothing
         self.chunk = chunk
 
-    def forward(self, model: Model, batch: Batch) -> Loss:
-        hidden = model.features(batch).hidden[batch.target.mask]  # [M,D], real positions only
+    def forward(self, model: Model, batch: Batch, step: int | None = None) -> Loss:
+        outputs = self.truth(model, batch, 0) if step is None else self.feeding(model, batch, step)
+        hidden = outputs[batch.target.mask]  # [M,D], real positions only
         targets = batch.target.data[batch.target.mask]
         total, likelihood, right = head_and_loss(hidden, model.head, targets, self.smoothing, self.chunk)
         count = torch.tensor(float(len(targets)), device=hidden.device)

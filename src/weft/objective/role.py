@@ -19,4 +19,6 @@ class Loss:
 
 
 class Objective(Protocol):
-    def __call__(self, model: Model, batch: Batch) -> Loss: ...
+    def __call__(self, model: Model, batch: Batch, step: int | None = None) -> Loss:
+        """The loss of a batch, in the update numbered `step`; None: in validation, where all is as plain as can be."""
+        ...

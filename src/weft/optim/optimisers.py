@@ -8,8 +8,6 @@ from torch import Tensor, nn
 
 from weft.core.types import Positive, Rate, Share
 
-MOMENTS = ("exp_avg", "exp_avg_sq", "step")
-
 
 class Optimiser(Protocol):
     """Made as Optimiser(parameters, ...)."""
@@ -28,9 +26,9 @@ class Optimiser(Protocol):
 
 
 class Moments:
-    """What Adam and AdamW share: torch's fused kernels behind the names above."""
+    """What they share: torch's own optimisers behind the names above, each with its running means of a weight."""
 
-    def __init__(self, inner: torch.optim.Adam | torch.optim.AdamW):
+    def __init__(self, inner: torch.optim.Optimizer):
         self.inner = inner
         self.parameters: list[nn.Parameter] = inner.param_groups[0]["params"]
 
@@ -41,16 +39,34 @@ class Moments:
 
     def tensors(self) -> dict[str, Tensor]:
         return {
-            f"{number}.{name}": self.inner.state[parameter][name]
+            f"{number}.{name}": moment
             for number, parameter in enumerate(self.parameters)
-            if parameter in self.inner.state
-            for name in MOMENTS
+            for name, moment in self.inner.state.get(parameter, {}).items()
+            if moment is not None  # as a momentum of 0 is kept
         }
 
     def restore(self, tensors: dict[str, Tensor]) -> None:
-        for number, parameter in enumerate(self.parameters):
-            if f"{number}.step" in tensors:
-                self.inner.state[parameter] = {name: tensors[f"{number}.{name}"].clone() for name in MOMENTS}
+        self.inner.state.clear()
+        for key, moment in tensors.items():
+            number, name = key.split(".")
+            self.inner.state[self.parameters[int(number)]][name] = moment.clone()
+
+
+class SGD(Moments):
+    """v = momentum v + g, w -= rate v; without momentum, the descent of Sutskever et al. 2014 and Luong et al. 2015."""
+
+    def __init__(self, parameters: Iterable[nn.Parameter], *, momentum: Rate = 0.0, decay: Share = 0.0):
+        super().__init__(torch.optim.SGD(list(parameters), lr=0.0, momentum=momentum, weight_decay=decay))
+
+
+class Adadelta(Moments):
+    """w -= rate RMS(last changes) / RMS(gradients) g, both running means over about 1 / (1 - rho) steps. Zeiler 2012.
+
+    The rate is 1 in the papers that use it (Cho et al. 2014; Bahdanau et al. 2015): give a schedule that says so.
+    """
+
+    def __init__(self, parameters: Iterable[nn.Parameter], *, rho: Rate = 0.95, epsilon: Positive = 1e-6):
+        super().__init__(torch.optim.Adadelta(list(parameters), lr=1.0, rho=rho, eps=epsilon))
 
 
 class Adam(Moments):

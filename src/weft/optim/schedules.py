@@ -1,9 +1,9 @@
-"""The learning rate as a function of the step, counted from 1. Each warms up linearly to `peak`."""
+"""The learning rate as a function of the step, counted from 1."""
 
 import math
 from typing import Protocol
 
-from weft.core.types import Positive, Share, Whole
+from weft.core.types import Count, Positive, Share, Whole
 
 
 class Schedule(Protocol):
@@ -43,6 +43,18 @@ class Cosine:
             return self.peak * step / self.warmup
         done = min(1.0, (step - self.warmup) / max(1, self.steps - self.warmup))
         return self.peak * (self.floor + (1 - self.floor) * (1 + math.cos(math.pi * done)) / 2)
+
+
+class Halving:
+    """`peak` for `hold` steps, then half of it every `every` steps. Sutskever et al. 2014; Luong et al. 2015."""
+
+    open = 1.0
+
+    def __init__(self, steps: int, *, peak: Positive = 1.0, hold: Whole = 100_000, every: Count = 10_000):  # noqa: ARG002
+        self.peak, self.hold, self.every = peak, hold, every
+
+    def __call__(self, step: int) -> float:
+        return self.peak * 0.5 ** (max(0, step - self.hold + self.every - 1) // self.every)
 
 
 class WarmupStableDecay:

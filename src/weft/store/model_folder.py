@@ -60,7 +60,7 @@ def load_model(path: Path) -> Trained:
     check_manifest(folder)
     recipe = read(json.loads((folder / CONFIG).read_text("utf-8")), Recipe, REGISTRY)
     source, target = load_tokenizers(folder)
-    model = build(recipe.model, source.size, target.size, joint=recipe.text.joint)
+    model = build(recipe.model, source.vocabulary(), target.vocabulary(), joint=recipe.text.joint)
     fill(model, load_file(folder / WEIGHTS), folder / WEIGHTS)
     model.eval()
     return Trained(model, source, target, recipe, json.loads((folder / METRICS).read_text("utf-8")))

@@ -56,6 +56,10 @@ class Tokenizer:
         """How each id is shown to a person: marks by their names, a space as "▁"."""
         return [self._piece(token) for token in ids]
 
+    def vocabulary(self) -> list[str]:
+        """How every id is shown, in their order."""
+        return self.pieces(range(self.size))
+
     def merges(self) -> list[tuple[int, int, int]]:
         """Byte-pair merges as ids (left, right, joined), first learned first; none for other kinds."""
         model: dict[str, Any] = json.loads(self.describe())["model"]

@@ -13,7 +13,7 @@ from weft.text.settings import learners
 from weft.training.budget import ENDLESS
 from weft.training.validation import LOSSES
 
-ANY_SIZE = 10  # of a vocabulary, before there is one
+ANY_VOCABULARY = ("a", "b")  # before there is one
 
 
 def check(recipe: Recipe) -> None:
@@ -22,6 +22,7 @@ def check(recipe: Recipe) -> None:
         *_data(recipe),
         *_length(recipe),
         *_attempt("text", lambda: learners(recipe.text)),
+        *_one_sided(recipe),
         *_model(recipe),
         *_validation(recipe),
         *_attempt("train.validation.search", recipe.train.validation.search),
@@ -33,9 +34,18 @@ def check(recipe: Recipe) -> None:
 
 def _data(recipe: Recipe) -> Iterator[Problem]:
     if not recipe.data.train:
-        yield Problem("data.train", "names no files: give two text files, or one .tsv or .jsonl")
+        wanted = "one text file" if recipe.data.one_sided else "two text files, or one .tsv or .jsonl"
+        yield Problem("data.train", f"names no files: give {wanted}")
     if recipe.data.hold_out and recipe.data.valid:
         yield Problem("data.hold_out", "keeps pairs for validation, but data.valid names files: leave one of them out")
+
+
+def _one_sided(recipe: Recipe) -> Iterator[Problem]:
+    if recipe.data.one_sided and not recipe.text.joint:
+        yield Problem("text.joint", "false, but data.one_sided gives one side only: write joint: true")
+    if recipe.data.one_sided and recipe.train.validation.lines:
+        text = "a language model translates no lines: write 0, and train.validation.choose: perplexity"
+        yield Problem("train.validation.lines", text)
 
 
 def _length(recipe: Recipe) -> Iterator[Problem]:
@@ -72,7 +82,7 @@ def _model(recipe: Recipe) -> list[Problem]:
 
     def without_numbers() -> None:
         with torch.device("meta"):
-            built.append(build(recipe.model, ANY_SIZE, ANY_SIZE, joint=recipe.text.joint))
+            built.append(build(recipe.model, ANY_VOCABULARY, ANY_VOCABULARY, joint=recipe.text.joint))
 
     longest = recipe.data.max_length
     return [
@@ -83,7 +93,18 @@ def _model(recipe: Recipe) -> list[Problem]:
             for name, limit in (("source", model.source.limit), ("target", model.target.limit))
             if limit is not None and limit < longest + 1
         ),
+        *(problem for model in built for problem in _sides(recipe, model)),
     ]
+
+
+def _sides(recipe: Recipe, model: Model) -> Iterator[Problem]:
+    """Does the model read as many sides as the data has?"""
+    if recipe.data.one_sided and not model.is_language_model:
+        text = "true, but this model reads a source: write the type none for model.source and model.encoder"
+        yield Problem("data.one_sided", text)
+    elif model.is_language_model and not recipe.data.one_sided:
+        text = "none, so a source would not be read: write data.one_sided: true, and one text file as data.train"
+        yield Problem("model.encoder", text)
 
 
 def _attempt(place: str, make: Callable[[], object]) -> list[Problem]:

@@ -105,6 +105,7 @@ class Loop:
                 self.parts.objective,
                 self.parts.optimiser,
                 [batch.to(device) for batch in batches],
+                step=position.step,
                 rate=self.parts.schedule(position.step),
                 clip=self.recipe.train.clip,
             )

@@ -84,7 +84,9 @@ def make_parts(recipe: Recipe, prepared: PreparedData, device: torch.device) -> 
     """Make what the recipe names. First weights depend on the seed alone."""
     settings, longest = recipe.train, recipe.data.max_length
     set_draws(settings.seed, "weights")
-    model = build(recipe.model, prepared.source.size, prepared.target.size, joint=recipe.text.joint).to(device)
+    model = build(recipe.model, prepared.source.vocabulary(), prepared.target.vocabulary(), joint=recipe.text.joint).to(
+        device
+    )
     objective = recipe.objective()
     validator = None
     if prepared.valid is not None:

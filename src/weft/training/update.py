@@ -30,6 +30,7 @@ def update(
     optimiser: Optimiser,
     batches: Sequence[Batch],
     *,
+    step: int,
     rate: float,
     clip: float | None,
 ) -> Sums:
@@ -40,7 +41,7 @@ def update(
     total = count = 0.0
     parts: Counter[str] = Counter()
     for batch in batches:
-        loss = objective(model, batch)
+        loss = objective(model, batch, step)
         torch.autograd.backward(loss.total)
         total, count = total + loss.total.item(), count + loss.count.item()
         parts.update({name: part.item() for name, part in loss.parts.items()})

@@ -1,11 +1,12 @@
 """The Transformer's decoder. Vaswani et al. 2017, section 3.1."""
 
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from torch import Tensor, nn
 
 from weft.core import watch
 from weft.core.state import State
+from weft.core.tree import Tree
 from weft.core.types import Count, Rate
 from weft.model.roles import Output
 from weft.nn.attention import Attention, Cache, Prepared, SelfAttention
@@ -18,6 +19,8 @@ from weft.nn.stack import stack
 
 class TransformerDecoder(nn.Module):
     """Layers of causal self-attention, attention to the memory, and a position-wise network.
+
+    Where the memory has no width there is no attention to it, and the decoder is a language model (Liu et al. 2018).
 
     State: memory = each layer's prepared keys and values; carry = each layer's keys and values so far. The attention
     given out is the last layer's, the mean of its heads.
@@ -43,7 +46,9 @@ class TransformerDecoder(nn.Module):
             Layer(
                 input_dim,
                 SelfAttention(input_dim, heads=heads, rotary=rotary, dropout=attention_dropout),
-                Attention(input_dim, memory, heads=heads, projected=True, dropout=attention_dropout),
+                Attention(input_dim, memory, heads=heads, projected=True, dim=input_dim, dropout=attention_dropout)
+                if memory.keys
+                else None,
                 FeedForward(input_dim, hidden=hidden, activation=activation, dropout=dropout),
                 norm,
                 dropout,
@@ -54,7 +59,7 @@ class TransformerDecoder(nn.Module):
         xavier(self)
 
     def start(self, memory: Memory) -> State:
-        prepared = tuple(layer.across.prepare(memory) for layer in self.layers)
+        prepared = tuple(layer.prepare(memory) for layer in self.layers)
         return State(prepared, tuple(layer.attention.start(memory.keys) for layer in self.layers))
 
     def forward(self, x: Tensor, state: State) -> tuple[Output, State]:
@@ -62,26 +67,30 @@ class TransformerDecoder(nn.Module):
         for number, (layer, prepared, cache) in enumerate(zip(self.layers, state.memory, state.carry, strict=True)):
             x, looks, extended = layer(x, prepared, cache)
             watch.note(f"decoder.{number}.self", looks.back)
-            watch.note(f"decoder.{number}.across", looks.across)
+            if looks.across is not None:
+                watch.note(f"decoder.{number}.across", looks.across)
             carry.append(extended)
-        return Output(self.norm(x), looks.across.mean(1)), State(state.memory, tuple(carry))
+        attention = None if looks.across is None else looks.across.mean(1)
+        return Output(self.norm(x), attention), State(state.memory, tuple(carry))
 
 
 class Looks(NamedTuple):
-    """Where each step looked: back at the steps so far [N,H,T,T], across to the memory [N,H,T,S]."""
+    """Where each step looked: back at the steps so far [N,H,T,T], across to the memory [N,H,T,S] if there is one."""
 
     back: Tensor
-    across: Tensor
+    across: Tensor | None
 
 
 class Layer(nn.Module):
-    """Causal self-attention, attention across to the memory, the position-wise network, each in its residual."""
+    """Causal self-attention, attention across to the memory if there is one, the position-wise network, each in its
+    residual.
+    """
 
     def __init__(
         self,
         dim: int,
         attention: SelfAttention,
-        across: Attention,
+        across: Attention | None,
         feedforward: FeedForward,
         norm: Norm,
         dropout: float,
@@ -91,13 +100,20 @@ class Layer(nn.Module):
         self.across = across
         self.feedforward = feedforward
         self.around_attention = Residual(dim, norm=norm, dropout=dropout)
-        self.around_across = Residual(dim, norm=norm, dropout=dropout)
+        self.around_across = Residual(dim, norm=norm, dropout=dropout) if across else None
         self.around_feedforward = Residual(dim, norm=norm, dropout=dropout)
 
-    def forward(self, x: Tensor, prepared: Prepared, cache: Cache) -> tuple[Tensor, Looks, Cache]:
+    def prepare(self, memory: Memory) -> Tree:
+        return () if self.across is None else self.across.prepare(memory)
+
+    def forward(self, x: Tensor, prepared: Tree, cache: Cache) -> tuple[Tensor, Looks, Cache]:
         y, back, extended = self.attention.extend(self.around_attention.enter(x), cache)
-        x = self.around_attention.leave(x, y)
-        y, across = self.across(self.around_across.enter(x), prepared)
-        x = self.around_across.leave(x, y)
+        x, across = self._look_across(self.around_attention.leave(x, y), prepared)
         x = self.around_feedforward.leave(x, self.feedforward(self.around_feedforward.enter(x)))
         return x, Looks(back, across), extended
+
+    def _look_across(self, x: Tensor, prepared: Tree) -> tuple[Tensor, Tensor | None]:
+        if self.across is None or self.around_across is None:
+            return x, None
+        y, weights, _ = self.across(self.around_across.enter(x), cast(Prepared, prepared), ())
+        return self.around_across.leave(x, y), weights

@@ -5,6 +5,7 @@ from torch import Tensor, nn
 from weft.core import watch
 from weft.core.padded import Padded
 from weft.core.types import Count, Rate
+from weft.model.source import require_vectors
 from weft.nn.attention import SelfAttention
 from weft.nn.feedforward import Activation, FeedForward
 from weft.nn.initial import xavier
@@ -30,6 +31,7 @@ class TransformerEncoder(nn.Module):
         attention_dropout: Rate = 0.0,
     ):
         super().__init__()
+        require_vectors(input_dim)
         self.sizes = Sizes(input_dim, input_dim)
         self.layers = stack(
             Layer(

@@ -1,0 +1,79 @@
+"""Translating one sentence, to look at what happened inside."""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+from torch import Tensor
+
+from weft.core.errors import UserError
+from weft.core.marks import END
+from weft.core.padded import Padded
+from weft.core.state import Hypothesis, State, Step
+from weft.core.watch import watching
+from weft.data.batches import Batch
+from weft.engine.translator import Translation, Translator
+from weft.model.model import Model
+from weft.search.role import Search
+
+
+class Fed(NamedTuple):
+    """What a model is watched with: the ids of both sides, END last; and what a picture of it says of them."""
+
+    source: list[int]
+    target: list[int]
+    title: tuple[str, ...]
+    remarks: tuple[str, ...]
+
+
+class Translated(NamedTuple):
+    """A translation, the hypothesis that it is the text of, and what the model is fed to do the same again."""
+
+    translation: Translation
+    hypothesis: Hypothesis
+    fed: Fed
+
+
+class Keeping:
+    """A search that keeps what it found: a `Translation` has the text of a hypothesis, not its ids and attention."""
+
+    def __init__(self, search: Search):
+        self.search = search
+        self.found: list[Hypothesis] = []
+
+    def __call__(self, step: Step, state: State, limit: Tensor) -> list[list[Hypothesis]]:
+        found = self.search(step, state, limit)
+        self.found.extend(hypothesis for hypotheses in found for hypothesis in hypotheses)
+        return found
+
+
+def translate(translator: Translator, sentence: str) -> Translated:
+    """Translate the sentence, and keep the best hypothesis."""
+    if not sentence.strip():
+        raise UserError('the sentence is empty: write one in quotation marks, as "A man sleeps."')
+    keeping = Keeping(translator.search)
+    [translation] = replace(translator, search=keeping).translate([sentence])
+    if not keeping.found:
+        raise UserError("the model finds no translation possible: its weights are broken; train it again")
+    best = keeping.found[0]
+    [ids] = translator.trained.source_tokenizer.encode([sentence])
+    source = [*ids[: translator.source_limit()], END]
+    left_out = f"the model reads {len(source) - 1} pieces at most: the rest was left out"
+    fed = Fed(source, [*best.tokens, END], (sentence, f"→ {translation.text}"), (left_out,) if translation.cut else ())
+    return Translated(translation, best, fed)
+
+
+def read(translator: Translator, sentence: str) -> Fed:
+    """The sentence as a language model is fed it: as a target, without a source."""
+    [ids] = translator.trained.target_tokenizer.encode([sentence])
+    limit = translator.trained.model.target.limit
+    if limit is not None and len(ids) >= limit:
+        raise UserError(f"the sentence has {len(ids)} pieces, but this model knows at most {limit - 1}: shorten it")
+    return Fed([END], [*ids, END], (sentence,), ())
+
+
+def watch_features(model: Model, fed: Fed) -> dict[str, list[Tensor]]:
+    """Everything that is noted while the model reads the source and is fed the target."""
+    device = next(model.parameters()).device
+    with watching() as seen:
+        model.features(Batch(Padded.of([fed.source]), Padded.of([fed.target]), (0,)).to(device))
+    return seen

@@ -1,0 +1,60 @@
+"""A search that keeps one hypothesis per sentence: what greedy search and sampling share."""
+
+from typing import NamedTuple, Protocol
+
+import torch
+from torch import Tensor
+
+from weft.core.marks import BEGIN, END
+from weft.core.state import Hypothesis, State, Step
+from weft.search.allowed import IMPOSSIBLE, allowed
+from weft.search.finished import Finished
+from weft.search.trail import Link, Trail
+
+
+class Pick(Protocol):
+    """How the next token is chosen."""
+
+    def __call__(self, log_probs: Tensor, sentences: Tensor, length: int) -> Tensor:
+        """log_probs [A,V], the places of these sentences in the batch [A], the tokens they have -> tokens [A]."""
+        ...
+
+
+class _Live(NamedTuple):
+    """The A sentences that go on, a row each."""
+
+    sentences: Tensor  # [A], their places in the batch
+    tokens: Tensor  # [A], the last ones
+    candidates: Tensor  # [A], their places in the last link
+    state: State
+
+
+def search_single(step: Step, state: State, limit: Tensor, pick: Pick) -> list[list[Hypothesis]]:
+    """One hypothesis per sentence; sentences that are finished leave the batch."""
+    everything = torch.arange(len(limit), device=limit.device)
+    live = _Live(everything, torch.full_like(everything, BEGIN), everything, state)
+    trail, finished = Trail(), Finished(len(limit), 1, limit.device)
+    while len(live.sentences):
+        link, state = _choose(step, live, limit[live.sentences] <= len(trail), len(trail), pick)
+        trail.add(link)
+        ended = link.scores.masked_fill(link.tokens != END, IMPOSSIBLE)
+        finished.add(live.sentences, ended[:, None], len(trail) - 1)
+        live = _leave(live, link, state)
+    return finished.read(trail)
+
+
+def _choose(step: Step, live: _Live, at_limit: Tensor, length: int, pick: Pick) -> tuple[Link, State]:
+    scores, state = step(live.tokens, live.state)
+    log_probs, forced = allowed(scores.log_probs, at_limit)
+    tokens = pick(log_probs, live.sentences, length)
+    token_scores = log_probs.gather(1, tokens[:, None])[:, 0]
+    rows = torch.arange(len(tokens), device=tokens.device)
+    return Link(tokens, token_scores, live.candidates, rows, forced, scores.attention), state
+
+
+def _leave(live: _Live, link: Link, state: State) -> _Live:
+    """Without the sentences that ended or have no possible token."""
+    going = ((link.tokens != END) & (link.scores > IMPOSSIBLE)).nonzero()[:, 0]
+    if len(going) == len(live.sentences):
+        return live._replace(tokens=link.tokens, candidates=link.rows, state=state)
+    return _Live(live.sentences[going], link.tokens[going], going, state.select(going, going))

@@ -1,0 +1,89 @@
+"""weft complete and weft evaluate with language models, as a person would use them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from system import toys
+from system.commands import Result, weft
+from weft import load_language_model
+
+WORDS = {*toys.ARTICLES, *toys.ADJECTIVES, *toys.NOUNS, *toys.VERBS}
+
+
+def lines(result: Result) -> list[str]:
+    assert (result.code, result.err) == (0, "")
+    return result.lines
+
+
+def test_completions_are_of_the_language(language_model: Path) -> None:
+    completed = lines(weft("complete", language_model, "the", "red", "--samples", "20"))
+    assert len(completed) == 20
+    assert all(line.startswith("the red ") for line in completed)
+    assert {word for line in completed for word in line.split()} <= WORDS
+    after = [line.split()[2] for line in completed]
+    assert sum(word in toys.NOUNS for word in after) >= 12
+    assert len(set(completed)) > 10
+
+
+def test_the_seed_decides(language_model: Path) -> None:
+    def drawn(*options: str) -> list[str]:
+        return lines(weft("complete", language_model, *options, stdin=b"the\n\na wet\n"))
+
+    once = drawn()
+    assert len(once) == 3
+    assert once == drawn("--seed", "1", "--temperature", "1")
+    assert once != drawn("--seed", "2")
+    assert drawn("--samples", "2")[::2] == once
+    assert lines(weft("complete", language_model, "the")) == once[:1]
+    assert drawn("--temperature", "0.01") == drawn("--temperature", "0.01", "--seed", "2")
+
+
+def test_python_completes_as_the_command_does(language_model: Path) -> None:
+    from_python = load_language_model(language_model, samples=2, temperature=0.8, seed=5).complete("the")
+    assert from_python == lines(
+        weft("complete", language_model, "the", "--samples", "2", "--temperature", "0.8", "--seed", "5")
+    )
+
+
+def test_the_best_are_the_most_probable(language_model: Path, tmp_path: Path) -> None:
+    best = lines(weft("complete", language_model, "the cat", "--best", "--samples", "3"))
+    assert len(set(best)) == 3
+    assert all(line.startswith("the cat") for line in best)
+    assert perplexity(language_model, best[:1], tmp_path) < perplexity(language_model, ["cat the"], tmp_path)
+
+
+def test_an_empty_prompt_is_a_line_from_nothing(language_model: Path) -> None:
+    (line,) = lines(weft("complete", language_model, ""))
+    assert line.split()[0] in WORDS
+
+
+def perplexity(model: Path, text: list[str], folder: Path) -> float:
+    (folder / "text.txt").write_text("".join(line + "\n" for line in text), "utf-8")
+    scores = json.loads("\n".join(lines(weft("evaluate", model, folder / "text.txt", "--json"))))
+    assert [score["name"] for score in scores] == ["perplexity per token", "perplexity per word", "bits per character"]
+    return float(scores[0]["value"])
+
+
+def test_perplexity_is_what_validation_found(language_model: Path, corpus: Path, tmp_path: Path) -> None:
+    text = (corpus / "valid.src").read_text("utf-8").split("\n")[:-1]
+    found = perplexity(language_model, text, tmp_path)
+    metrics = json.loads((language_model / "best" / "metrics.json").read_text("utf-8"))
+    assert found == pytest.approx(metrics["valid"]["perplexity"], rel=1e-4)
+    assert found < 6 < perplexity(language_model, [" ".join(reversed(line.split())) for line in text], tmp_path)
+
+
+def test_a_run_is_shown_and_gone_on_with(language_model: Path, corpus: Path, tmp_path: Path) -> None:
+    shown = lines(weft("show", language_model))
+    assert any(line.split()[:2] == ["encoder", "Nothing"] for line in shown)
+    node = toys.language_recipe(corpus, "lstm")
+    node["text"] = {"source": {"type": "bpe", "size": 90, "unknown": "token", "dropout": 0.1}}
+    node["train"]["steps"] = 8
+    recipe = toys.write_recipe(tmp_path / "lstm.yaml", node)
+    trained = weft("train", recipe, "--out", tmp_path / "run")
+    assert trained.code == 0, trained.err
+    assert "lines kept" in trained.err
+    resumed = weft("train", "--resume", tmp_path / "run")
+    assert resumed.code == 0, resumed.err
+    assert len(lines(weft("complete", tmp_path / "run", "the r"))) == 1

@@ -1,0 +1,227 @@
+"""Gradients through time, and the picture of them."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from unit.untrained import SENTENCE, untrained
+from weft.core.errors import UserError
+from weft.core.padded import Padded
+from weft.core.state import State
+from weft.core.watch import watching
+from weft.engine.translator import Translator
+from weft.inspect.cells import Steps, by_place
+from weft.inspect.gradients import Flow, draw, flow, gradients
+from weft.inspect.lines import Line, Panel, draw_panels, limits
+from weft.inspect.picture import write_picture
+from weft.inspect.translating import translate
+from weft.nn.cells.plain import Plain
+from weft.nn.cells.role import zeros
+
+TINY = 1e-6
+
+
+def slope(function: Callable[[Tensor], Tensor], at: Tensor) -> float:
+    """The largest singular value of d function / d at, by central differences; both [1,D]."""
+    shifts = TINY * torch.eye(at.shape[1], dtype=at.dtype)
+    columns = [(function(at + shift) - function(at - shift))[0] / (2 * TINY) for shift in shifts]
+    return float(torch.linalg.matrix_norm(torch.stack(columns, 1), ord=2))
+
+
+def in_float64(translator: Translator) -> Translator:
+    translator.trained.model.double()
+    return translator
+
+
+def embedded(translator: Translator) -> Padded:
+    source = translate(translator, SENTENCE).fed.source
+    vectors = translator.trained.model.source(torch.tensor([source]), torch.zeros(1, dtype=torch.long))
+    return Padded(vectors, torch.ones(1, len(source), dtype=torch.bool))
+
+
+def sliced(x: Padded, first: int, end: int) -> Padded:
+    return Padded(x.data[:, first:end], x.mask[:, first:end])
+
+
+@torch.no_grad()
+def differences(cell: Any, x: Padded) -> list[list[float]]:
+    """The slope of each of the last states by the same state after step t, for t = 0 ... T-2.
+
+    h_t = o_t tanh(c_t): with c_t moves h_t.
+    """
+    found: list[list[float]] = [[] for _ in cell.state_dims]
+    for step in range(1, x.data.shape[1]):
+        _, states = cell.run(sliced(x, 0, step), zeros(cell, x.data))
+        rest = sliced(x, step, x.data.shape[1])
+        h, *others = states
+        found[0].append(slope(lambda h: cell.run(rest, (h, *others))[1][0], h))  # noqa: B023 (called at once)
+        for c in others:
+            out = h / torch.tanh(c)
+            found[1].append(slope(lambda c: cell.run(rest, (out * torch.tanh(c), c))[1][1], c))  # noqa: B023
+    return found
+
+
+@pytest.mark.parametrize("kind", ["plain", "gru", "lstm"])
+def test_an_encoder_has_the_slopes_of_finite_differences(kind: str) -> None:
+    translator = in_float64(untrained("bahdanau", encoder={"cell": {"type": kind, "dim": 3}}))
+    forward, backward = translator.trained.model.encoder.layers[0].cells  # type: ignore[attr-defined]
+    x = embedded(translator)
+    flows = {one.place: one for one in gradients(translator, SENTENCE)}
+    for place, cell, read in (("forward", forward, x), ("backward", backward, x.reverse())):
+        found = flows[f"encoder.0.{place}"]
+        for shown, wanted in zip([found.hidden, *cells_of(found)], differences(cell, read), strict=True):
+            in_order = [*wanted, 1.0] if place == "forward" else [1.0, *wanted[::-1]]
+            np.testing.assert_allclose(shown, in_order, rtol=1e-5, atol=1e-8)
+
+
+def cells_of(found: Flow) -> list[Any]:
+    return [] if found.cell is None else [found.cell]
+
+
+@torch.no_grad()
+def test_a_decoder_has_those_of_all_its_ways_through_time() -> None:
+    translator = in_float64(untrained("bahdanau", decoder={"cell": {"type": "gru", "dim": 3}}))
+    translated, model = translate(translator, SENTENCE), translator.trained.model
+    fed = torch.tensor([[1, *translated.fed.target[:-1]]])
+    x = model.target(fed, torch.zeros(1, dtype=torch.long))
+    state = model.decoder.start(model.encode(Padded.of([translated.fed.source])))
+    wanted = []
+    for step in range(1, x.shape[1]):
+        _, between = model.decoder(x[:, :step], state)
+
+        def last(h: Tensor, rest: Tensor = x[:, step:], before: State = between) -> Tensor:
+            _, after = model.decoder(rest, State(before.memory, ((h,), h, ())))  # h also asks the attention
+            return after.carry[1]  # type: ignore[return-value]
+
+        wanted.append(slope(last, between.carry[1]))  # type: ignore[arg-type]
+    [found] = [one for one in gradients(translator, SENTENCE) if one.place == "decoder"]
+    assert found.labels[0] == "<begin>"
+    np.testing.assert_allclose(found.hidden, [*wanted, 1.0], rtol=1e-5, atol=1e-8)
+
+
+def through(cell: Plain, x: Tensor) -> Flow:
+    """The flow of one cell over the inputs [1,T,D]."""
+    with watching() as seen:
+        cell.run(Padded.whole(x), cell.start(zeros(cell, x)))
+    return flow(Steps("encoder.0.forward", ("x",) * x.shape[1], by_place(seen)[""]))
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    size=st.floats(0.01, 5),
+    steps=st.integers(1, 8),
+    keep=st.sampled_from(["free", "orthogonal"]),
+)
+def test_a_plain_cell_never_exceeds_its_bound(seed: int, size: float, steps: int, keep: Any) -> None:
+    torch.manual_seed(seed)
+    cell = Plain(2, 0, dim=3, keep=keep).double()
+    for parameter in cell.parameters():
+        torch.nn.init.normal_(parameter, std=size)
+    found = through(cell, torch.randn(1, steps, 2, dtype=torch.float64))
+    assert (found.hidden <= found.bound * (1 + 1e-9)).all()
+    assert found.hidden[-1] == found.bound[-1] == 1
+
+
+def test_without_input_a_plain_cell_is_its_matrix() -> None:
+    cell = Plain(2, 0, dim=2).double()
+    torch.nn.init.zeros_(cell.inputs.input.bias)
+    with torch.no_grad():
+        cell.recurrence.matrix.weight.copy_(torch.tensor([[0.0, 2.0], [0.5, 0.0]]))
+    found = through(cell, torch.zeros(1, 4, 2, dtype=torch.float64))
+    np.testing.assert_allclose(found.hidden, [2.0, 1.0, 2.0, 1.0])  # the powers 3 ... 0 of the matrix
+    np.testing.assert_allclose(found.bound, [8.0, 4.0, 2.0, 1.0])
+    assert found.factor == pytest.approx(2.0)
+    assert found.cell is None
+
+
+@pytest.mark.parametrize(("kind", "blocks"), [("plain", 1), ("gru", 3), ("lstm", 4)])
+def test_the_bound_is_of_the_whole_recurrent_matrix(kind: str, blocks: int) -> None:
+    translator = untrained("bahdanau", encoder={"cell": {"type": kind, "dim": 4, "keep": "orthogonal"}})
+    forward, backward, _ = gradients(translator, SENTENCE)
+    assert forward.factor == pytest.approx(blocks**0.5, rel=1e-5)  # so many orthogonal blocks upon each other
+    np.testing.assert_allclose(forward.bound, forward.factor ** np.arange(6.0, -1, -1))
+    np.testing.assert_allclose(backward.bound, forward.bound[::-1], rtol=1e-4)
+
+
+def test_flows_are_in_order_and_nothing_is_learned() -> None:
+    translator = untrained("bahdanau", encoder={"layers": 2, "cell": {"type": "lstm", "dim": 3}})
+    with torch.no_grad():
+        flows = gradients(translator, SENTENCE)
+    assert [one.place for one in flows] == [
+        *(f"encoder.{layer}.{way}" for layer in (0, 1) for way in ("forward", "backward")),
+        "decoder",
+    ]
+    assert [one.cell is None for one in flows] == [False, False, False, False, True]
+    assert flows[0].labels == ("▁the", "▁red", "▁cat", "▁sees", "▁a", "▁dog", "<end>")
+    assert all(parameter.grad is None for parameter in translator.trained.model.parameters())
+
+
+def test_a_picture_has_a_panel_a_side_and_a_legend(tmp_path: Path) -> None:
+    translator = untrained("bahdanau", encoder={"cell": {"type": "lstm", "dim": 3}})
+    flows = draw(translator, SENTENCE, tmp_path / "gradients.svg")
+    text = (tmp_path / "gradients.svg").read_text("utf-8")
+    assert len(flows) == 3
+    for place in ("encoder.0.forward", "encoder.0.backward", "decoder"):
+        assert f"<!-- {place}, s = " in text
+    for side in ("encoder", "decoder"):
+        assert f"<!-- what the {side} reads at step t -->" in text
+    draw(translator, SENTENCE, tmp_path / "again.svg")
+    assert (tmp_path / "again.svg").read_text("utf-8") == text
+
+
+def panel(lines: list[float], guides: list[float]) -> Panel:
+    return Panel("encoder", ("$a$", "b"), [Line("x", "h", np.array(lines))], [Line("x", "s", np.array(guides))])
+
+
+@pytest.mark.parametrize(
+    ("lines", "guides", "wanted"),
+    [
+        ([0.2, 1.0], [1.0, 1.0], (0.1, 10)),
+        ([0.2, 1.0], [400.0, 1.0], (0.1, 1000)),
+        ([0.2, 1.0], [np.inf, 1e9], (0.1, 10)),
+        ([0.2, 1.0], [1e-9, 0.004], (0.001, 10)),
+        ([0.0, 1.0], [0.0, 1.0], (0.1, 10)),
+    ],
+)
+def test_guides_that_are_far_away_leave_the_panel(
+    lines: list[float], guides: list[float], wanted: tuple[float, float]
+) -> None:
+    assert limits(panel(lines, guides)) == pytest.approx(wanted)
+
+
+def test_a_panel_is_logarithmic_and_no_piece_is_mathematics() -> None:
+    [axes] = draw_panels([panel([0.2, 1.0], [1.0, 1.0])], ["costs $5$"], ["cut"]).axes
+    assert axes.get_yscale() == "log"
+    assert not axes.get_xticklabels()[0].get_parse_math()
+    title = axes.figure.get_suptitle()
+    assert title == "costs $5$\ncut"
+
+
+def test_a_sentence_above_the_panels_is_no_mathematics(tmp_path: Path) -> None:
+    draw_it = partial(draw_panels, [panel([0.2, 1.0], [1.0, 1.0])], ["a $\\frac{$ b"], [])
+    write_picture(draw_it, tmp_path / "gradients.svg")
+    assert "frac" in (tmp_path / "gradients.svg").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "name", "message"),
+    [("a", "gradients.jpg", r"\.png, \.svg or \.pdf"), ("", "gradients.png", "the sentence is empty")],
+)
+def test_a_mistake_leaves_nothing(sentence: str, name: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=message):
+        draw(untrained("bahdanau"), sentence, tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_transformer_has_no_time_to_go_back_through() -> None:
+    with pytest.raises(UserError, match="no recurrent cells, as a Transformer has none"):
+        gradients(untrained("transformer"), SENTENCE)

@@ -1,0 +1,210 @@
+"""The harness that runs peers beside Weft: the same tokens, equal shapes, figures read from what each prints."""
+
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from benchmarks.peers import environments, joeynmt, opennmt, ours
+from benchmarks.peers.data import Pieces, name, write_pieces
+from benchmarks.peers.environments import MARK, NotInstalledError, Pins, python_of
+from benchmarks.peers.processes import run
+from benchmarks.peers.report import Turn, make_report, render
+from benchmarks.peers.tasks import Cell, Figures, Job, Recurrent, Score, Training
+
+from weft.config.load import load_recipe
+from weft.core.errors import UserError
+from weft.model.build import build, parameters
+
+LINES = {
+    "de": "Ein Mann schläft.\n\nZwei Hunde\u2028laufen.\nEin Hund.\n",
+    "en": "A man sleeps.\nNobody.\nTwo dogs run.\nA dog.\n",
+}
+
+
+@pytest.fixture
+def pieces(tmp_path: Path) -> Pieces:
+    data, folder = tmp_path / "data", tmp_path / "pieces"
+    data.mkdir()
+    folder.mkdir()
+    for language, text in LINES.items():
+        (data / f"train.{language}").write_text(3 * text, encoding="utf-8")
+    return write_pieces(data, 300, folder)
+
+
+@pytest.fixture
+def job(pieces: Pieces, tmp_path: Path) -> Job:
+    folder = tmp_path / "job"
+    folder.mkdir()
+    return Job(Training(Recurrent(), updates=20), pieces, folder)
+
+
+# --- Data ----------------------------------------------------------------------------------------------------------
+
+
+def rows(path: Path) -> list[list[str]]:
+    return [line.split(" ") for line in path.read_bytes().decode().split("\n")[:-1]]
+
+
+def test_pieces_are_the_training_text_without_pairs_that_have_an_empty_side(pieces: Pieces) -> None:
+    target = ["".join(row).replace("▁", " ").strip() for row in rows(pieces.file("train", "target"))]
+    assert target == 3 * ["A man sleeps.", "Two dogs run.", "A dog."]
+    assert pieces.pairs == 9
+
+
+def test_target_tokens_count_an_end_mark_a_line(pieces: Pieces) -> None:
+    assert pieces.target_tokens == sum(len(row) + 1 for row in rows(pieces.file("train", "target")))
+
+
+def test_the_vocabulary_is_every_piece_once(pieces: Pieces) -> None:
+    written = [piece for side in ("source", "target") for row in rows(pieces.file("train", side)) for piece in row]
+    words = [piece for (piece,) in rows(pieces.words)]
+    assert sorted(words) == sorted(set(written))
+    assert pieces.vocabulary == len(words)
+    assert [written.count(word) for word in words] == sorted(map(written.count, words), reverse=True)
+
+
+def test_no_piece_holds_white_space(pieces: Pieces) -> None:
+    text = pieces.words.read_text(encoding="utf-8")
+    assert text.split() == text.split("\n")[:-1]
+    assert [name(7, piece) for piece in ("▁dog", "a\u2028b", "\u00a0", "")] == ["▁dog", "<7>", "<7>", "<7>"]
+
+
+def test_a_folder_without_the_files_is_told(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"train\.de"):
+        write_pieces(tmp_path, 300, tmp_path)
+
+
+# --- What each toolkit is told ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cell", ["lstm", "gru"])
+@pytest.mark.parametrize("score", ["general", "additive"])
+def test_our_recipe_has_the_shape(job: Job, cell: Cell, score: Score) -> None:
+    """Counted by hand, gate by gate, for a vocabulary of V with a bias on the output layer."""
+    shape = Recurrent(cell=cell, score=score, embedding=4, hidden=3)
+    told = ours.command(job._replace(training=Training(shape, 1)))
+    recipe = load_recipe(Path(told[3]), [])
+    vocabulary, gates, after = 11, 4 if cell == "lstm" else 3, 0 if cell == "lstm" else 1
+    encoder = 2 * (gates * 3 * (4 + 3 + 1) + after * 3)
+    decoder = gates * 6 * (4 + 6 + 6 + 1) + after * 6
+    attention = 6 * 6 if score == "general" else 2 * 6 * 6 + 6
+    expected = 2 * vocabulary * 4 + encoder + decoder + attention + 12 * 6 + vocabulary * (6 + 1)
+    assert parameters(build(recipe.model, ["a"] * vocabulary, ["a"] * vocabulary, joint=True)) == expected
+
+
+def test_the_toolkits_are_told_the_same(job: Job) -> None:
+    joey = yaml.safe_load(Path(joeynmt.command(job)[4]).read_text())
+    open_nmt = yaml.safe_load(Path(opennmt.command(job)[4]).read_text())
+    weft = yaml.safe_load(Path(ours.command(job)[3]).read_text())
+    assert joey["model"]["encoder"]["hidden_size"] == 256 == weft["model"]["encoder"]["cell"]["dim"]
+    assert joey["model"]["decoder"]["hidden_size"] == 512 == weft["model"]["decoder"]["cell"]["dim"]
+    assert open_nmt["src_vocab_size"] == job.pieces.vocabulary + 4  # with its marks: no piece is cut off
+    assert open_nmt["hidden_size"] == 512  # of the decoder, and of the encoder's two directions together
+    assert joey["training"]["updates"] == 40 == open_nmt["train_steps"] == weft["train"]["steps"]
+    assert joey["training"]["batch_size"] == 4096 == open_nmt["batch_size"] == weft["train"]["batch_tokens"]
+
+
+# --- What each toolkit tells -----------------------------------------------------------------------------------------
+
+JOEYNMT = """
+2024 - INFO - joeynmt.model - Total params: 12345
+2024 - INFO - Epoch   1, Step:       20, Batch Loss:     7.100000, Batch Acc: 0.1, Tokens per Sec:      500, Lr: 0.001
+2024 - INFO - Epoch   1, Step:       40, Batch Loss:     6.250000, Batch Acc: 0.1, Tokens per Sec:      874, Lr: 0.001
+"""
+OPENNMT = """
+[2024 INFO] * number of parameters: 12345
+[2024 INFO] Step 20/   40; acc: 5; ppl: 90.0; xent: 7.1; lr: 0.00100; sents: 9; bsz: 3/4/2; 500/600 tok/s;  9 sec;
+[2024 INFO] Step 40/   40; acc: 6; ppl: 80.0; xent: 6.2; lr: 0.00100; sents: 9; bsz: 3/4/2; 700/874 tok/s;  9 sec;
+"""
+
+
+def test_reading_joeynmt(job: Job) -> None:
+    assert joeynmt.read(job, JOEYNMT) == Figures(12345, 874.0, 6.25)
+
+
+def test_reading_opennmt(job: Job) -> None:
+    assert opennmt.read(job, OPENNMT) == Figures(12345, 874.0, 6.2)
+
+
+def test_reading_ours(job: Job) -> None:
+    (job.folder / "run").mkdir()
+    records = [
+        '{"step": 20, "tokens_per_second": 500.0, "loss": 7.1}',
+        '{"step": 40, "tokens_per_second": 874.5, "loss": 6.25}',
+    ]
+    (job.folder / "run" / "log.jsonl").write_text("\n".join([*records, '{"step": 40, "valid": {}}', ""]))
+    assert ours.read(job, "12,345 parameters\n") == Figures(12345, 874.5, 6.25)
+
+
+def test_a_run_that_stopped_early_has_no_figures(job: Job) -> None:
+    with pytest.raises(UserError, match="another version"):
+        opennmt.read(job, OPENNMT.replace("Step 40/", "Step 39/"))
+
+
+# --- Environments and processes --------------------------------------------------------------------------------------
+
+
+class Constrained(Pins):
+    """Pins whose versions are nowhere written down."""
+
+    @property
+    def constraints(self) -> Path:
+        return Path(__file__)
+
+
+def test_an_environment_is_made_once_and_anew_when_its_pins_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Path] = []
+
+    def install(pins: Pins, place: Path, python: Path) -> None:
+        place.mkdir(exist_ok=True)
+        made.append(python)
+
+    monkeypatch.setattr(environments, "install", install)
+    first, second = Constrained("peer", (("a==1",),)), Constrained("peer", (("a==2",),))
+    assert python_of(first, tmp_path) == tmp_path / "peer" / "bin" / "python"
+    python_of(first, tmp_path)
+    assert len(made) == 1
+    python_of(second, tmp_path)
+    assert len(made) == 2
+
+
+def test_an_environment_that_cannot_be_made_is_told_and_not_marked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    with pytest.raises(NotInstalledError, match="peer cannot be installed here"):
+        python_of(Constrained("peer", ()), tmp_path)
+    assert not (tmp_path / "peer" / MARK).exists()
+
+
+def test_a_process_has_its_threads_and_its_output(tmp_path: Path) -> None:
+    script = "import os, time; print(os.environ['OMP_NUM_THREADS'], os.getcwd()); time.sleep(0.3)"
+    ran = run("toolkit", [sys.executable, "-c", script], tmp_path, 3)
+    assert ran.output == f"3 {tmp_path}\n"
+    if sys.platform == "linux":
+        assert ran.peak is not None
+        assert 1 < ran.peak < 200
+
+
+def test_a_process_that_fails_is_told_with_the_end_of_its_output(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"toolkit failed with code 7(.|\n)*the reason"):
+        run("toolkit", [sys.executable, "-c", "import sys; print('the reason'); sys.exit(7)"], tmp_path, 1)
+
+
+# --- Report ----------------------------------------------------------------------------------------------------------
+
+
+def test_ratios_are_taken_within_rounds() -> None:
+    ours = [Turn(Figures(10, speed, 6.0), 100.0) for speed in (200.0, 400.0, 300.0)]
+    other = [Turn(Figures(12, speed, 6.5), None) for speed in (100.0, 100.0, 200.0)]
+    report = make_report({"weft": ours, "other": other}, "weft")
+    assert report["other"]["ratio"] == {"median": 2.0, "min": 1.5, "max": 4.0, "rounds": [2.0, 4.0, 1.5]}
+    assert report["weft"]["ratio"] is None
+    assert report["weft"]["peak_memory_mib"] == 100.0
+    table = render(["heading"], report, "weft").split("\n")
+    assert "300 (200 - 400)" in table[3]
+    assert "2.00 (1.50 - 4.00)" in table[4]
+    assert len({len(line) for line in table[2:5]}) == 1
