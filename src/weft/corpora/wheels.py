@@ -63,7 +63,7 @@ def last_line(text: str) -> str:
 def advice(text: str) -> str:
     if FULL in text:
         return "Free some space, or let TMPDIR name a folder on another disk."
-    return "Is the network there? `pip config list` shows which package index pip asks, if it is not pypi.org."
+    return "Is the network there? `pip config list` shows which package index pip asks, if it is not the usual one."
 
 
 def check(path: Path, wanted: str) -> None:
