@@ -87,7 +87,7 @@ def show_next(task: Task, corpus: CorpusFolder, out: Path) -> None:
     for command in (
         *(f"echo {shlex.quote(line)} | weft translate {run}" for line in task.tries[:1]),
         *(f"echo {shlex.quote(line)} | weft translate {run} --json --best 3" for line in task.tries[1:]),
-        f"weft inspect attention {run} {shlex.quote(task.tries[0])} --output picture.png",
+        f"weft inspect attention {run} {shlex.quote(task.tries[0])}",
         f"weft evaluate {run} {shlex.quote(str(corpus.test))}",
         f"weft train {shlex.quote(str(out / 'recipe.yaml'))} --minutes 30 --out {shlex.quote(f'{out}-longer')}",
         "weft train YOUR.en YOUR.de --minutes 30 --out runs/mine",
