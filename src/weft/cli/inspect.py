@@ -63,10 +63,10 @@ def gates(
     device: Device = "auto",
 ) -> None:
     """Draw how far the gates of a recurrent model are open at each piece of a sentence."""
-    from weft.engine.load import load_any
+    from weft.engine.load import load_translator
     from weft.inspect.gates import draw
 
-    translator = load_any(model, device=device, beam=beam, overrides=settings or [])
+    translator = load_translator(model, device=device, beam=beam, overrides=settings or [], language_models=True)
     shown = draw(translator, sentence, output, side=side, place=place, rows="units" if units else "gates")
     print(f"{output}: {', '.join(gate.path for gate in shown)}")
 
@@ -81,9 +81,9 @@ def gradients(
     device: Device = "auto",
 ) -> None:
     """Draw how much of a gradient goes back through the steps of a recurrent model."""
-    from weft.engine.load import load_any
+    from weft.engine.load import load_translator
     from weft.inspect.gradients import draw
 
-    translator = load_any(model, device=device, beam=beam, overrides=settings or [])
+    translator = load_translator(model, device=device, beam=beam, overrides=settings or [], language_models=True)
     shown = draw(translator, sentence, output)
     print(f"{output}: {', '.join(flow.place for flow in shown)}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -59,7 +58,6 @@ def train(
         raise UserError(USAGE)
     if end == "interrupted":
         raise typer.Exit(130)
-    print(f"to use it: weft translate {resume or out} FILE", file=sys.stderr)
 
 
 def go_on(run: Path, device: str) -> End:

@@ -21,30 +21,21 @@ def load_translator(
     beam: int | None = None,
     best: int | None = None,
     overrides: Sequence[str] = (),
+    language_models: bool = False,
 ) -> Translator:
-    """The model in a run or model folder, with its own search unless another is asked for."""
-    translator = load_any(path, device=device, beam=beam, best=best, overrides=overrides)
-    if translator.trained.model.is_language_model:
-        raise UserError(
-            f"{path} is a language model, which reads no source. To go on with a text: weft complete MODEL PROMPT; "
-            "to measure one: weft evaluate MODEL TEXT"
-        )
-    return translator
+    """The model in a run or model folder, with its own search unless another is asked for.
 
-
-def load_any(
-    path: Path,
-    *,
-    device: str = "auto",
-    beam: int | None = None,
-    best: int | None = None,
-    overrides: Sequence[str] = (),
-) -> Translator:
-    """The same, whether it is a model that translates or a language model, to look inside."""
+    language_models: whether it may be one, to look inside; translate it cannot.
+    """
     for override in overrides:
         if not override.startswith("translate."):
             raise UserError(f"--set {override}: of a trained model, only settings below translate. can be changed")
     trained = load_trained(path, device)
+    if trained.model.is_language_model and not language_models:
+        raise UserError(
+            f"{path} is a language model, which reads no source. To go on with a text: weft complete MODEL PROMPT; "
+            "to measure one: weft evaluate MODEL TEXT"
+        )
     node = describe(trained.recipe, REGISTRY)
     node["translate"]["search"] = wider(node["translate"]["search"], beam, best)
     settings = read(apply_overrides(node, overrides), Recipe, REGISTRY).translate

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from itertools import islice
 from pathlib import Path
@@ -113,9 +114,11 @@ def go(loop: Loop) -> End:
     with listening() as interrupt:
         end = loop.run(interrupt)
     folder, step = loop.folder, loop.position.step
+    verb = "complete" if loop.parts.trained.model.is_language_model else "translate"
+    best = f"the best model is in {folder.best}. To use it: weft {verb} {shlex.quote(str(folder.path))}"
     told = {
-        "done": f"finished after {step} steps; the best model is in {folder.best}",
-        "patience": f"ended at step {step}: validation no longer improves; the best model is in {folder.best}",
+        "done": f"finished after {step} steps; {best}",
+        "patience": f"ended at step {step}: validation no longer improves; {best}",
         "interrupted": f"stopped at step {step}; everything is saved. Go on with: {folder.go_on_command()}",
     }
     loop.display.say(told[end])
