@@ -1,9 +1,10 @@
-"""The roles of a model's five slots: source and target embedding, encoder, decoder, head."""
+"""The roles of a model's slots: source and target embedding, encoder, decoder, head; and the lattice beside them."""
 
 from typing import NamedTuple, Protocol
 
 from torch import Tensor, nn
 
+from weft.core.frames import Frames
 from weft.core.padded import Padded
 from weft.core.state import State
 from weft.nn.memory import Memory, Sizes
@@ -62,3 +63,14 @@ class Head(Protocol):
     def __call__(self, hidden: Tensor, classes: Tensor | None = None) -> Tensor:
         """hidden [...,D] -> logits [...,V], or of the given classes alone."""
         ...
+
+
+class Lattice(Protocol):
+    """A memory to a whole output, with no loop over it. Made as Lattice(sizes, classes, ...).
+
+    classes: the target vocabulary. `blank`: whether the frames have one class more, the last, for "no token".
+    """
+
+    blank: bool
+
+    def __call__(self, memory: Memory) -> Frames: ...
