@@ -32,4 +32,4 @@ slow: install
 
 bench: install
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[bench]'
-	$(BIN)/python benchmarks/training_speed.py
+	$(BIN)/python -m benchmarks.training_speed

@@ -1,7 +1,9 @@
 """Scores of a trained model on Multi30k, English to German, with what its training took.
 
-    python benchmarks/evaluate_multi30k.py RUN FOLDER              # test_2016_flickr
-    python benchmarks/evaluate_multi30k.py RUN FOLDER --split val --json scores.json
+From the root of the repository:
+
+    python -m benchmarks.evaluate_multi30k RUN FOLDER              # test_2016_flickr
+    python -m benchmarks.evaluate_multi30k RUN FOLDER --split val --json scores.json
 
 Three scores: BLEU and chrF of sacrebleu on the text as it is; and BLEU of lower-cased text in Moses tokens
 on both sides, which is what papers on Multi30k report for the most part.
@@ -10,13 +12,13 @@ on both sides, which is what papers on Multi30k report for the most part.
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Annotated, Any
 
 import typer
+from benchmarks.ending import JsonFile, run_command, write_json
 
 import weft
 from weft.core.errors import UserError
@@ -25,7 +27,6 @@ from weft.engine.evaluation import read_references
 from weft.metric.evaluate import evaluate
 from weft.metric.render import render
 from weft.metric.score import Score
-from weft.store.files import write_atomically
 
 
 def score(outputs: Sequence[str], references: Sequence[str]) -> list[Score]:
@@ -83,7 +84,7 @@ def main(
     folder: Annotated[Path, typer.Argument(help="The folder with Multi30k's files, such as val.en and val.de.")],
     split: Annotated[str, typer.Option(help="test_2016_flickr or val.")] = "test_2016_flickr",
     beam: Annotated[int, typer.Option(min=1)] = 5,
-    json_file: Annotated[Path | None, typer.Option("--json", help="Write the figures here as well.")] = None,
+    json_file: JsonFile = None,
 ) -> None:
     """Score a run on a split of Multi30k."""
     moses()  # what is missing is told before the work, not after it
@@ -93,13 +94,9 @@ def main(
     print(f"{run} on {split}: {len(outputs):,} lines, beam {beam}")
     print("{updates:,} updates in {minutes:.1f} minutes, {tokens_per_second:,.0f} target tokens/s".format(**facts))
     print(render(scores))
-    if json_file is not None:
-        report = {"split": split, "beam": beam, "training": facts, "scores": [score._asdict() for score in scores]}
-        write_atomically(json_file, (json.dumps(report, indent=2) + "\n").encode())
+    report = {"split": split, "beam": beam, "training": facts, "scores": [score._asdict() for score in scores]}
+    write_json(json_file, report)
 
 
 if __name__ == "__main__":
-    try:
-        typer.run(main)
-    except UserError as error:
-        sys.exit(f"evaluate_multi30k: {error}")
+    run_command(main, "evaluate_multi30k")

@@ -11,24 +11,21 @@ All is lower-cased. Intervals hold 95 % of the scores of 1,000 samples of the li
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, NamedTuple, cast
 
 import typer
+from benchmarks.ending import JsonFile, run_command, write_json
 from benchmarks.evaluate_multi30k import training_facts
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.significance import PairedTest, Result
 
 import weft
-from weft.core.errors import UserError
 from weft.data.lines import read_lines
 from weft.engine.evaluation import read_references
 from weft.model.build import parameters
-from weft.store.files import write_atomically
 
 LENGTHS = {"all": (1, None), "1-10": (1, 10), "11-20": (11, 20), "21+": (21, None)}  # words of the source
 SAMPLES = 1000
@@ -110,7 +107,7 @@ def main(
     split: Annotated[str, typer.Option(help="test_2016_flickr or val.")] = "test_2016_flickr",
     source: Annotated[str, typer.Option(help="The language that the models read.")] = "de",
     target: Annotated[str, typer.Option(help="The language that they write.")] = "en",
-    json_file: Annotated[Path | None, typer.Option("--json", help="Write the figures here as well.")] = None,
+    json_file: JsonFile = None,
 ) -> None:
     """Compare runs on a split of Multi30k."""
     facts = {run.name: training_facts(run) for run in runs}
@@ -135,13 +132,9 @@ def main(
         for name in outputs
     ]
     print(render(rows))
-    if json_file is not None:
-        report = [{**row._asdict(), "scores": {n: s._asdict() for n, s in row.scores.items()}} for row in rows]
-        write_atomically(json_file, (json.dumps(report, indent=2) + "\n").encode())
+    report = [{**row._asdict(), "scores": {n: s._asdict() for n, s in row.scores.items()}} for row in rows]
+    write_json(json_file, report)
 
 
 if __name__ == "__main__":
-    try:
-        typer.run(main)
-    except UserError as error:
-        sys.exit(f"ladder: {error}")
+    run_command(main, "ladder")

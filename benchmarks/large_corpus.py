@@ -1,7 +1,9 @@
 """Memory of `weft train` on a large corpus and on a small one, and the time to the first step.
 
-    python benchmarks/large_corpus.py --data FOLDER                        # train.en and train.de in FOLDER
-    python benchmarks/large_corpus.py --data FOLDER --large 500000 --json figures.json
+From the root of the repository:
+
+    python -m benchmarks.large_corpus --data FOLDER                        # train.en and train.de in FOLDER
+    python -m benchmarks.large_corpus --data FOLDER --large 500000 --json figures.json
 
 Both corpora are the lines of FOLDER again and again, each with a number of its own, so that no pair is a duplicate.
 Everything else is equal. Each is trained twice for a few steps: the first run writes the token cache, the second finds
@@ -10,7 +12,6 @@ it. Memory is the peak of RssAnon (/proc/PID/status, so Linux only): what the pr
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 import time
@@ -21,10 +22,10 @@ from tempfile import TemporaryDirectory
 from typing import Annotated, Any, NamedTuple
 
 import typer
+from benchmarks.ending import JsonFile, run_command, write_json
 
 from weft.core.errors import UserError
 from weft.data.lines import read_lines
-from weft.store.files import write_atomically
 
 RECIPE = Path(__file__).parents[1] / "configs" / "multi30k-en-de.yaml"
 VALIDATION = 100  # pairs, looked for in the training data as every validation set is
@@ -130,19 +131,15 @@ def main(
     small: Annotated[int, typer.Option(min=VALIDATION, help="Pairs of the small corpus.")] = 50_000,
     large: Annotated[int, typer.Option(min=VALIDATION, help="Pairs of the large corpus.")] = 5_000_000,
     steps: Annotated[int, typer.Option(min=1, help="Updates of each run.")] = 20,
-    json_file: Annotated[Path | None, typer.Option("--json", help="Write the figures here as well.")] = None,
+    json_file: JsonFile = None,
 ) -> None:
     """Measure how memory and the time to the first step grow with the number of pairs."""
     if small >= large:
         raise UserError(f"--small {small} is not below --large {large}; give it fewer pairs")
     runs = {pairs: measure(data, recipe, pairs, steps) for pairs in (small, large)}
     print(render(runs))
-    if json_file is not None:
-        write_atomically(json_file, (json.dumps(as_json(runs), indent=2) + "\n").encode())
+    write_json(json_file, as_json(runs))
 
 
 if __name__ == "__main__":
-    try:
-        typer.run(main)
-    except UserError as error:
-        sys.exit(f"large_corpus: {error}")
+    run_command(main, "large_corpus")

@@ -17,7 +17,6 @@ padding, as each toolkit counts them itself; the time is that of the updates wit
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import sys
@@ -28,6 +27,7 @@ from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 import typer
+from benchmarks.ending import JsonFile, run_command, write_json
 from benchmarks.peers.data import Pieces, write_pieces
 from benchmarks.peers.environments import FOLDER, NotInstalledError, python_of
 from benchmarks.peers.joeynmt import JOEYNMT
@@ -36,9 +36,6 @@ from benchmarks.peers.ours import WEFT
 from benchmarks.peers.processes import run
 from benchmarks.peers.report import Rounds, Turn, make_report, render
 from benchmarks.peers.tasks import Cell, Job, Recurrent, Score, Toolkit, Training
-
-from weft.core.errors import UserError
-from weft.store.files import write_atomically
 
 TOOLKITS = (WEFT, OPENNMT, JOEYNMT)
 
@@ -129,7 +126,7 @@ def main(
     updates: Annotated[int, typer.Option(min=1, help="Updates measured in a round; as many come before.")] = 20,
     threads: Annotated[int, typer.Option(min=1)] = 2,
     environments: Annotated[Path, typer.Option(help="Folder of the peers' environments.")] = FOLDER,
-    json_file: Annotated[Path | None, typer.Option("--json", help="Write the figures here as well.")] = None,
+    json_file: JsonFile = None,
 ) -> None:
     """Measure the training speed of a recurrent model in Weft and in its peers."""
     training = Training(Recurrent(cell=cell, score=score), updates)
@@ -139,12 +136,8 @@ def main(
     facts = {"data": str(data)} | machine(threads) | facts_of(training, pieces, rounds)
     report = make_report(turns, WEFT.name)
     print(render(heading(facts), report, WEFT.name))
-    if json_file is not None:
-        write_atomically(json_file, (json.dumps({"setting": facts, "figures": report}, indent=2) + "\n").encode())
+    write_json(json_file, {"setting": facts, "figures": report})
 
 
 if __name__ == "__main__":
-    try:
-        typer.run(main)
-    except UserError as error:
-        sys.exit(f"recurrent_speed: {error}")
+    run_command(main, "recurrent_speed")

@@ -1,7 +1,9 @@
 """Training speed: Weft's recipe against the same Transformer in plain torch, update by update on the same batches.
 
-    python benchmarks/training_speed.py                                  # a made corpus, lengths as in Multi30k
-    python benchmarks/training_speed.py --data FOLDER --json speed.json  # the recipe's own files in FOLDER
+From the root of the repository:
+
+    python -m benchmarks.training_speed                                  # a made corpus, lengths as in Multi30k
+    python -m benchmarks.training_speed --data FOLDER --json speed.json  # the recipe's own files in FOLDER
 
 The peer is what one writes with torch alone: nn.Transformer, nn.Embedding, nn.Dropout, F.cross_entropy over all logits.
 Sizes, dropout rates, tied weights, smoothing, clipping, learning rate and batches are the recipe's; its target needs no
@@ -14,10 +16,6 @@ both. Tokens are real target tokens, end marks included, never padding.
 
 from __future__ import annotations
 
-import json
-import os
-import platform
-import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,11 +26,13 @@ from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any, NamedTuple, TypeAlias
+from typing import Annotated, Any, NamedTuple, Never, TypeAlias
 
 import numpy as np
 import torch
 import typer
+from benchmarks.ending import JsonFile, run_command, write_json
+from benchmarks.machine import first_value, machine
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -40,14 +40,13 @@ from weft.config.load import load_recipe
 from weft.config.reader import describe
 from weft.config.recipe import Recipe
 from weft.config.registry import REGISTRY
-from weft.core.errors import UserError
 from weft.core.marks import PAD
 from weft.core.randomness import set_draws
 from weft.core.types import Vocabulary
 from weft.data.batches import Batch, Batches
 from weft.model.build import build, parameters
 from weft.nn.positions import Sinusoidal
-from weft.store.files import write_atomically
+from weft.objective.role import Given
 from weft.store.model_folder import weights_of
 from weft.training.position import Position, stream
 from weft.training.prepare import prepare
@@ -76,7 +75,7 @@ class WeftTraining:
         self.settings = settings = task.recipe.train
         set_draws(settings.seed, "weights")
         self.model = build(task.recipe.model, task.source, task.target, joint=task.recipe.text.joint)
-        self.objective = task.recipe.objective()
+        self.objective = task.recipe.objective(Given(unasked, unasked))
         self.optimiser = settings.optimiser(self.model.parameters())
         self.schedule = settings.schedule(settings.steps)
         self.average = settings.average() if settings.average else None
@@ -88,6 +87,11 @@ class WeftTraining:
         if self.average is not None:
             self.average.update(step, weights_of(self.model))
         return sums.loss / sums.count
+
+
+def unasked(_: object) -> Never:
+    """Cross-entropy needs no text and no other model."""
+    raise NotImplementedError
 
 
 class TorchTraining:
@@ -283,22 +287,6 @@ def train_and_look(name: str, task: Task, threads: int) -> float | None:
     return None if peak is None else int(peak.removesuffix(" kB")) / 1024
 
 
-def first_value(path: Path, name: str) -> str | None:
-    """The first value of this name in a file of lines such as `name: value`; None where there is no such file."""
-    lines = path.read_text(encoding="utf-8").split("\n") if path.exists() else []
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith(name)), None)
-
-
-def machine() -> dict[str, str | int]:
-    return {
-        "cpu": first_value(Path("/proc/cpuinfo"), "model name") or platform.processor() or platform.machine(),
-        "cores": os.cpu_count() or 1,
-        "threads": torch.get_num_threads(),
-        "torch": torch.__version__,
-        "python": platform.python_version(),
-    }
-
-
 # --- Report --------------------------------------------------------------------------------------------------------
 
 
@@ -362,7 +350,7 @@ def main(
     warm_up: Annotated[int, typer.Option(min=1, help="Updates before the first round.")] = 5,
     threads: Annotated[int | None, typer.Option(min=1, help="Default: as torch chooses.")] = None,
     memory: Annotated[bool, typer.Option(help="Measure peak memory too, each side in a process of its own.")] = True,
-    json_file: Annotated[Path | None, typer.Option("--json", help="Write the figures here as well.")] = None,
+    json_file: JsonFile = None,
 ) -> None:
     """Measure the training speed of a recipe, beside plain torch where torch has the same model."""
     if threads is not None:
@@ -377,12 +365,8 @@ def main(
         peaks = {name: peak_memory(name, few, torch.get_num_threads()) for name in sides} if memory else {}
     report = make_report(turns, sizes, peaks)
     print(render(facts, report))
-    if json_file is not None:
-        write_atomically(json_file, (json.dumps({"setting": facts, "figures": report}, indent=2) + "\n").encode())
+    write_json(json_file, {"setting": facts, "figures": report})
 
 
 if __name__ == "__main__":
-    try:
-        typer.run(main)
-    except UserError as error:
-        sys.exit(f"training_speed: {error}")
+    run_command(main, "training_speed")

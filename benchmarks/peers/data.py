@@ -42,7 +42,7 @@ def write_pieces(data: Path, size: int, folder: Path) -> Pieces:
     pairs = [pair for pair in recipe.data.splits()["train"].pairs() if all(line.strip() for line in pair)]
     if not pairs:
         raise UserError(f"{data}: the training files have no pair without an empty side")
-    tokenizer, _ = learn_tokenizers(recipe.text, pairs, recipe.train.seed)
+    _, tokenizer = learn_tokenizers(recipe.text, pairs, recipe.train.seed)
     sides = [spelled(tokenizer, lines) for lines in zip(*pairs, strict=True)]
     for side, rows in zip(SIDES, sides, strict=True):
         write_rows(folder / f"train.{side}", rows)

@@ -225,7 +225,7 @@ WRONG = [
     ("text.joint", "yes", "text.joint", 'true or false, found "yes"'),
     ("model.encoder.layer", 3, "model.encoder", 'unknown setting "layer"; did you mean "layers"?'),
     ("model.encoder", "transfomer", "model.encoder", 'did you mean "transformer"?'),
-    ("model.encoder", 3, "model.encoder", 'one of "transformer", "recurrent", "none", or a mapping with such a type'),
+    ("model.encoder", 3, "model.encoder", '"none", or a mapping with such a type'),
     ("model.source.positions", LEARNED, "model.source.positions.limit", "a whole number of at least 1, found 0"),
     ("model.decoder", BAHDANAU, "model.decoder.cell.dim", "a whole number of at least 1, found -1"),
     ("model.tie", "some", "model.tie", 'one of "none", "embeddings", "output", "all", found "some"'),

@@ -21,7 +21,7 @@ from weft.core.padded import Padded
 from weft.data.batches import Batch
 from weft.model.build import Slots, build
 from weft.model.model import Model
-from weft.model.roles import Decoder, Embed, Encoder
+from weft.model.roles import Decoder, Embed, Encoder, Lattice
 from weft.nn.bridges import Bridge
 from weft.nn.cells.role import Cell
 from weft.nn.positions import Positions
@@ -41,6 +41,7 @@ SMALL: dict[str, Any] = {
     "letter_dim": 5,
     "filters": 4,
     "longest": 3,
+    "upsample": 2,
     "dropout": 0.0,
 }
 HOSTS = {
@@ -49,6 +50,12 @@ HOSTS = {
     Bridge: ("decoder", Decoder, "bahdanau", "bridge"),
     Score: ("decoder", Decoder, "bahdanau", "score"),
     Window: ("decoder", Decoder, "bahdanau", "window"),
+}
+UNFIT = {
+    ("target", "none"),  # of which no decoder can be fed
+    ("source", "pixels"),  # which takes columns, no ids: see tests/unit/test_picture_encoder.py
+    ("target", "pixels"),
+    ("decoder", "none"),  # which takes no steps: see LATTICES
 }
 VOCABULARY = (*NAMES, "a", "be", "be▁a", "see", "dee", "zed", "▁", "ä")
 
@@ -69,9 +76,9 @@ def small(part: type) -> Callable[..., Any]:
     """The part with small sizes, and so its own parts."""
     chosen: dict[str, Any] = {}
     for name, hint in settings_of(part).items():
-        if name in SMALL:
+        if name in SMALL and not may_be_none(hint):
             chosen[name] = SMALL[name]
-        elif (role := role_in(hint)) is not None and type(None) not in get_args(hint):
+        elif (role := role_in(hint)) is not None and not may_be_none(hint):
             default = inspect.signature(part).parameters[name].default
             chosen[name] = small(default if default in REGISTRY[role].values() else next(iter(REGISTRY[role].values())))
     return partial(part, **chosen)
@@ -89,8 +96,17 @@ def variants(role: type) -> Iterator[Variant]:
     for name, part in REGISTRY[role].items():
         yield Variant(name, small(part))
         for setting, hint in settings_of(part).items():
-            for value_name, value in values(hint):
+            for value_name, value in [*values(hint), *sizes_that_may_be_none(setting, hint)]:
                 yield Variant(f"{name}-{setting}={value_name}", partial(small(part), **{setting: value}))
+
+
+def may_be_none(hint: Any) -> bool:
+    return type(None) in get_args(hint)
+
+
+def sizes_that_may_be_none(setting: str, hint: Any) -> list[tuple[str, Any]]:
+    """The small size of a setting that has none by default, such as a reach."""
+    return [(str(SMALL[setting]), SMALL[setting])] if setting in SMALL and may_be_none(hint) else []
 
 
 def values(hint: Any) -> list[tuple[str, Any]]:
@@ -108,7 +124,7 @@ def models() -> Iterator[Variant]:
     """Whole models: each variant of a slot among plain neighbours, and each variant of a part inside its host."""
     for slot, role in (("source", Embed), ("encoder", Encoder), ("target", Embed), ("decoder", Decoder)):
         for variant in variants(role):
-            if (slot, variant.name) != ("target", "none"):  # which fits no decoder
+            if (slot, variant.name) not in UNFIT:
                 yield Variant(f"{slot}-{variant.name}", whole(slot, variant.make))
     for inner, (slot, host_role, host, setting) in HOSTS.items():
         for variant in variants(inner):
@@ -174,7 +190,15 @@ def make(slots: Slots) -> Model:
     return model
 
 
+def lattices() -> Iterator[Variant]:
+    """Models without a decoder, with each variant of a lattice."""
+    base = replace(next(bases()), target=REGISTRY[Embed]["none"], decoder=REGISTRY[Decoder]["none"])
+    for variant in variants(Lattice):
+        yield Variant(variant.name, partial(make, replace(base, lattice=variant.make)))
+
+
 MODELS = {variant.name: variant.make for variant in models()}
+LATTICES = {variant.name: variant.make for variant in lattices()}
 
 
 def batch(*lengths: tuple[int, int], seed: int = 3) -> Batch:
@@ -187,3 +211,10 @@ def batch(*lengths: tuple[int, int], seed: int = 3) -> Batch:
     rows = [(row(source), row(target)) for source, target in lengths]
     indices = tuple(range(len(rows)))
     return Batch(Padded.of([source for source, _ in rows]), Padded.of([target for _, target in rows]), indices)
+
+
+def as_pictures(pairs: Batch) -> Batch:
+    """The same with a picture for each source: of every token four columns, with ink in the row of its id."""
+    ids, mask = (tensor.repeat_interleave(4, dim=1) for tensor in pairs.source)
+    ink = 255 * torch.nn.functional.one_hot(ids, len(VOCABULARY))
+    return pairs._replace(source=Padded(ink.to(torch.uint8), mask))

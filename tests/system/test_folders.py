@@ -11,6 +11,7 @@ from weft.engine.output import as_record
 from weft.engine.translator import Translator
 from weft.model.build import build
 from weft.store.model_folder import Trained
+from weft.text.settings import learners
 
 
 def test_an_empty_folder_can_become_a_run_folder(corpus: Path, tmp_path: Path) -> None:
@@ -34,7 +35,8 @@ def test_two_processes_cannot_train_one_run(corpus: Path, tmp_path: Path) -> Non
 
 def test_a_broken_model_does_not_pass_for_silence(corpus: Path) -> None:
     recipe = load_recipe(toys.recipe(corpus))
-    tokenizer = recipe.text.source().learn(["the cat sees a dog"])
+    _, learner = learners(recipe.text)
+    tokenizer = learner.learn(["the cat sees a dog"])
     model = build(recipe.model, tokenizer.vocabulary(), tokenizer.vocabulary(), joint=True).eval()
     with torch.no_grad():
         model.get_parameter("source.weight").fill_(float("nan"))

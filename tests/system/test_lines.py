@@ -18,6 +18,7 @@ from weft.engine.translator import Translator
 from weft.model.build import build
 from weft.store.model_folder import Trained, save_model, weights_of
 from weft.text.learners import Learner
+from weft.text.settings import learners
 
 LEARNED_FROM = ["the red cat sees a dog", "this old house has a river", "the red cat sees this house"]
 LIMIT = 12  # pieces that the model reads
@@ -58,7 +59,8 @@ def translator(learner: str = "bpe", family: str = "transformer") -> Translator:
             "translate": {"search": "greedy", "length_factor": 0.5, "length_extra": 3},
         }
     )
-    tokenizer = recipe.text.source().learn(LEARNED_FROM)
+    _, kind = learners(recipe.text)
+    tokenizer = kind.learn(LEARNED_FROM)
     torch.manual_seed(2)
     model = build(recipe.model, tokenizer.vocabulary(), tokenizer.vocabulary(), joint=True).double().eval()
     with torch.no_grad():
@@ -88,7 +90,7 @@ def test_every_line_becomes_one_line(learner: str) -> None:
     assert [translation.source for translation in translations] == WILD
     assert not any("\n" in translation.text for translation in translations)
     assert all(translation.text == "" for translation in translations if not translation.source.strip())
-    pieces = kept.trained.source_tokenizer.encode(WILD)
+    pieces = kept.trained.target_tokenizer.encode(WILD)
     assert [translation.cut for translation in translations] == [
         len(row) > LIMIT and line.strip() != "" for row, line in zip(pieces, WILD, strict=True)
     ]
@@ -128,7 +130,7 @@ def test_any_text_from_a_file(bytewise: Translator, tmp_path_factory: pytest.Tem
 
 def test_a_model_that_wants_to_end_lines_does_not(tmp_path: Path) -> None:
     kept = translator("byte")
-    (line_end,) = kept.trained.source_tokenizer.encode(["\n"])[0]
+    (line_end,) = kept.trained.target_tokenizer.encode(["\n"])[0]
     assert kept.trained.model.head.bias is not None
     kept.trained.model.head.bias.data[line_end] = 1e6
     (tmp_path / "in.txt").write_bytes(b"one\ntwo\n")

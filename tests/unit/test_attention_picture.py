@@ -26,7 +26,7 @@ from weft.inspect.lettering import short
 from weft.inspect.looking import across, choose
 from weft.inspect.picture import write_picture
 from weft.inspect.squares import Layout, draw_squares
-from weft.inspect.translating import Fed
+from weft.inspect.translating import Fed, translate
 from weft.search.beam import Beam
 
 ODD = "a $\\frac{$ 猫 नमस्ते שלום 🐈 \x07\n\udce9 <&> the"
@@ -60,15 +60,21 @@ def made_up(rows: int, columns: int, sentence: str = "a b", translation: str = "
 def test_the_default_is_what_the_decoder_gives_out(transformer: Translator) -> None:
     found = align(transformer, SENTENCE, unit="pieces")
     trained = transformer.trained
-    source = [*trained.source_tokenizer.encode([SENTENCE])[0], END]
-    hypothesis = transformer._search([source[:-1]])[0][0]
+    source = [*trained.target_tokenizer.encode([SENTENCE])[0], END]
+    hypothesis = translate(transformer, SENTENCE).hypothesis
     batch = Batch(Padded.of([source]), Padded.of([[*hypothesis.tokens, END]]), (0,))
     with torch.inference_mode():
         given = trained.model.features(batch).attention
     assert given is not None
     np.testing.assert_allclose(found.weights, given[0].numpy(), atol=1e-5)
     assert found.translation == transformer.translate([SENTENCE])[0].text
-    assert found.source == (*trained.source_tokenizer.pieces(source),)
+    assert found.source == (*trained.target_tokenizer.pieces(source),)
+
+
+def test_an_encoder_that_leaves_one_vector_has_no_attention_to_draw() -> None:
+    found = Hypothesis((3, 4), -1.0, (-0.5, -0.3, -0.2), True, ((1.0,), (1.0,), (1.0,)))
+    with pytest.raises(UserError, match=r"leaves 1 position for the [0-9]+ pieces of the sentence: which"):
+        align(untrained("bahdanau", Fixed(found)), SENTENCE)
 
 
 def test_a_layer_is_the_mean_of_its_heads(transformer: Translator) -> None:

@@ -17,13 +17,13 @@ def write(path: Path, text: str) -> Path:
 
 def test_a_table_has_as_many_references_as_a_line_has(tmp_path: Path) -> None:
     table = write(tmp_path / "test.tsv", "go\tve\tvete\nrun\tcorre\n\tnada\n")
-    assert read_examples([table]) == (["go", "run", ""], [("ve", "vete"), ("corre",), ("nada",)])
+    assert read_examples([table])[:2] == (["go", "run", ""], [("ve", "vete"), ("corre",), ("nada",)])
 
 
 def test_a_table_may_be_packed(tmp_path: Path) -> None:
     packed = tmp_path / "test.tsv.gz"
     packed.write_bytes(gzip.compress(b"go\tve\n"))
-    assert read_examples([packed]) == (["go"], [("ve",)])
+    assert read_examples([packed])[:2] == (["go"], [("ve",)])
 
 
 def test_the_empty_columns_of_a_spreadsheet_are_no_references(tmp_path: Path) -> None:
@@ -35,7 +35,7 @@ def test_files_side_by_side_are_read_as_before(tmp_path: Path) -> None:
     files = [
         write(tmp_path / name, text) for name, text in (("a", "go\nrun\n"), ("b", "ve\ncorre\n"), ("c", "vete\n\n"))
     ]
-    assert read_examples(files) == (["go", "run"], [("ve", "vete"), ("corre", "")])
+    assert read_examples(files)[:2] == (["go", "run"], [("ve", "vete"), ("corre", "")])
 
 
 def test_the_references_of_a_table_serve_a_file_of_translations_too(tmp_path: Path) -> None:

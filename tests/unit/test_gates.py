@@ -47,7 +47,7 @@ def reset_and_update(cell: Any, inputs: Any) -> Any:
 
 def test_gates_are_those_of_the_equations_in_the_order_of_the_sentence(bahdanau: Translator) -> None:
     trained = bahdanau.trained
-    source = torch.tensor([[*trained.source_tokenizer.encode([SENTENCE])[0], END]])
+    source = torch.tensor([[*trained.target_tokenizer.encode([SENTENCE])[0], END]])
     with torch.inference_mode():
         inputs = trained.model.source(source, torch.zeros(1, dtype=torch.long))[0].double().numpy()
     forward, backward = trained.model.encoder.layers[0].cells  # type: ignore[attr-defined]

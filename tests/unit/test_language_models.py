@@ -18,7 +18,7 @@ from weft.engine.translator import Translator
 from weft.inspect.gates import gates
 from weft.inspect.gradients import gradients
 from weft.model.build import build, parameters
-from weft.objective.cross_entropy import CrossEntropy
+from weft.objective.cross_entropy import cross_entropy
 from weft.search.forced import forced_scores
 from weft.search.greedy import Greedy
 from weft.store.model_folder import Trained
@@ -60,7 +60,8 @@ def batch(source: list[list[int]], target: list[list[int]]) -> Batch:
 @pytest.mark.parametrize("model", [TRANSFORMER, LSTM], ids=["transformer", "lstm"])
 def test_every_weight_is_used(model: dict[str, Any]) -> None:
     made = trained(model).model
-    torch.autograd.backward(CrossEntropy()(made, batch([[END], [END]], [[3, 4, 5, END], [6, END]])).total)
+    pairs = batch([[END], [END]], [[3, 4, 5, END], [6, END]])
+    torch.autograd.backward(cross_entropy(made.head, made.features(pairs).hidden, pairs.target).total)
     used = sum(weight.numel() for weight in made.parameters() if weight.grad is not None)
     assert used == parameters(made) > 0
     assert made.is_language_model

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from weft.choosing.look import look
 from weft.choosing.machine import matrix_rate
+from weft.choosing.pictures import choose_for_pictures, name_pictures, widest
 from weft.choosing.recipe import as_document, as_lines, as_yaml
 from weft.choosing.rules import Situation, choose
 from weft.config.load import load_recipe
@@ -36,8 +37,10 @@ def choose_recipe(files: Sequence[str], overrides: Sequence[str], minutes: float
     places = {override.partition("=")[0].strip() for override in overrides}
     if twice := places & {"data.train", "data.folder"}:
         raise UserError(f"{min(twice)} is set, but {' and '.join(files)} should be trained on: leave one of them out")
+    pictures = name_pictures(Corpus(files, given.data.fields))
+    corpus = Corpus(files, given.data.fields, source="pictures" if pictures else "text")
     situation = Situation(
-        facts=look(Corpus(files, given.data.fields).pairs(), SEED),
+        facts=look(corpus.pairs(), SEED),
         minutes=minutes or given.train.minutes or MINUTES,
         rate=matrix_rate(place),
         files=tuple(files),
@@ -45,7 +48,8 @@ def choose_recipe(files: Sequence[str], overrides: Sequence[str], minutes: float
         steps=given.train.steps if minutes is None else None,
         joint=given.text.joint if "text.joint" in places else None,
     )
-    choices = [choice for choice in choose(situation) if choice.place not in places]
+    chosen = choose_for_pictures(situation, widest(corpus, SEED)) if pictures else choose(situation)
+    choices = [choice for choice in chosen if choice.place not in places]
     document = apply_overrides(as_document(choices), overrides)
     title = "Chosen by weft for these files. Edit it, and train with: weft train THIS_FILE --out FOLDER"
     return Chosen(load_recipe(document), as_lines(choices), as_yaml(document, choices, title))

@@ -81,7 +81,7 @@ def choose(situation: Situation) -> list[Choice]:
     joint = _is_joint(situation.facts) if situation.joint is None else situation.joint
     updates, batch = (situation.steps, LARGEST_BATCH) if situation.steps else _updates(situation.tokens(weights))
     return [
-        *_data(situation),
+        *data_choices(situation),
         *_text(situation.facts, size, joint=joint),
         *_model(situation, size, weights, joint=joint),
         *_training(situation, updates, batch),
@@ -111,7 +111,7 @@ def _updates(tokens: float) -> tuple[int, int]:
     return max(50, round(tokens / batch)), batch
 
 
-def _data(situation: Situation) -> Iterator[Choice]:
+def data_choices(situation: Situation) -> Iterator[Choice]:
     yield Choice("data.train", list(situation.files))
     if situation.facts.pairs < FEW and not situation.has_validation:
         yield Choice(
@@ -221,7 +221,7 @@ def _tokens_a_line(side: Side) -> float:
             return side.letters / 1.5 if side.spaceless > 0.5 else 1.2 * side.words
 
 
-def _metrics(side: Side) -> list[Plain]:
+def metrics_of(side: Side) -> list[Plain]:
     """The first is what chooses. BLEU counts words, so it says nothing of a script that does not part them."""
     match side.kind:
         case "symbols":
@@ -245,7 +245,7 @@ def _training(situation: Situation, updates: int, batch: int) -> Iterator[Choice
     minutes = situation.minutes
     if situation.steps is None:
         yield Choice("train.steps", None)
-        about = f"{spoken_minutes(minutes)}, about {_round(updates, 2):,} updates on this machine"
+        about = f"{spoken_minutes(minutes)}, about {rounded(updates, 2):,} updates on this machine"
         yield Choice("train.minutes", minutes, about)
     yield Choice(
         "train.batch_tokens", batch, f"{batch:,} tokens a batch: smaller ones where time is short, for more updates"
@@ -257,8 +257,8 @@ def _training(situation: Situation, updates: int, batch: int) -> Iterator[Choice
     yield Choice("train.average", {"type": "exponential", "decay": decay}, "an average of the last weights is kept")
     validations = max(4, min(10, round(minutes)))
     lines = max(100, min(1000, 50 * round(minutes)))
-    metrics = _metrics(situation.facts.target)
-    every = _round(max(10, updates // validations), 1)
+    metrics = metrics_of(situation.facts.target)
+    every = rounded(max(10, updates // validations), 1)
     validation: dict[str, Plain] = {
         "every": every,
         "lines": lines,
@@ -271,5 +271,5 @@ def _training(situation: Situation, updates: int, batch: int) -> Iterator[Choice
     yield Choice("translate.search", {"type": "beam", "size": 5})
 
 
-def _round(number: int, digits: int) -> int:
+def rounded(number: int, digits: int) -> int:
     return int(float(f"{number:.{digits}g}"))

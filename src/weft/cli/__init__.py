@@ -15,6 +15,7 @@ from weft.cli.corpus import corpus
 from weft.cli.demo import demo
 from weft.cli.evaluate import evaluate
 from weft.cli.inspect import inspect
+from weft.cli.noise import noise
 from weft.cli.show import show
 from weft.cli.train import train
 from weft.cli.translate import translate
@@ -29,7 +30,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-for command in (train, translate, complete, evaluate, show, demo):
+for command in (train, translate, complete, evaluate, show, noise, demo):
     app.command()(command)
 for group in (inspect, corpus):
     app.add_typer(group)

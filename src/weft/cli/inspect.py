@@ -46,6 +46,26 @@ def attention(
 
 
 @inspect.command()
+def frames(
+    model: Model,
+    line: Annotated[str, typer.Argument(metavar="LINE", help="What the model reads, in quotation marks.")],
+    output: Output = Path("frames.png"),
+    target: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Show how the frames would spell this. Default: their best path.")
+    ] = None,
+    settings: Settings = None,
+    device: Device = "auto",
+) -> None:
+    """Draw what each frame of a model with a lattice says of the classes that matter."""
+    from weft.engine.load import load_translator
+    from weft.inspect.frames import draw
+
+    translator = load_translator(model, device=device, overrides=settings or [])
+    shown = draw(translator, line, output, target=target)
+    print(f"{output}: {shown.text}")
+
+
+@inspect.command()
 def gates(
     model: Model,
     sentence: Sentence,

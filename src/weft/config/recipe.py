@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from weft.core.types import Count, Make, Positive, Whole
+from weft.core.types import Count, Make, Positive, Share, Whole
 from weft.data.settings import Data
 from weft.model.build import Slots
 from weft.objective.cross_entropy import CrossEntropy
@@ -11,7 +11,8 @@ from weft.optim.averages import Average
 from weft.optim.optimisers import Adam, Optimiser
 from weft.optim.schedules import InverseSquareRoot, Schedule
 from weft.search.beam import Beam
-from weft.search.role import Search
+from weft.search.readings.best_path import BestPath
+from weft.search.role import Reading, Search
 from weft.text.settings import Text
 
 
@@ -24,6 +25,7 @@ class Validation:
     metrics: tuple[str, ...] = ("bleu", "chrf")
     choose: str = "bleu"  # loss, accuracy or one of the metrics
     search: Make[Search] = Beam
+    reading: Make[Reading] = BestPath  # of a model without a decoder
     patience: Count | None = None  # stop after so many validations without a better one
 
 
@@ -32,6 +34,7 @@ class Train:
     """How weights are found. The length of the run is given in steps, or in minutes: see weft/training/budget.py."""
 
     seed: int = 1
+    start: str | None = None  # a run or model folder whose weights and tokenizers the run begins with
     steps: Count | None = 10_000  # null: as many as fit into `minutes`
     minutes: Positive | None = None
     batch_tokens: Count = 4096  # a side, padding included
@@ -48,13 +51,15 @@ class Train:
 
 @dataclass(frozen=True, kw_only=True)
 class Translate:
-    """How a trained model is used.
+    """How a trained model is used: its steps are searched, or, if it has no decoder, its frames are read.
 
     An output may have `length_factor` x source tokens + `length_extra` tokens. `window` lines are read before the first
     is translated, so that lines of one length can go together; a program that waits for each answer sets it to 1.
     """
 
     search: Make[Search] = Beam
+    reading: Make[Reading] = BestPath
+    ctc_weight: Share = 0.0  # of a ctc lattice beside a decoder, in the score of every step
     length_factor: Positive = 2.0
     length_extra: Whole = 20
     batch_tokens: Count = 4096

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import islice
 from random import Random
 from typing import Any, NamedTuple, TypeAlias
@@ -11,19 +11,23 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from weft.core.marks import BEGIN, END, PAD
+from weft.core.marks import BEGIN, PAD
 from weft.core.padded import Padded
 from weft.core.randomness import seed_for
 from weft.data.cache import TokenCache
+from weft.data.padding import Row, pad
 from weft.text.dropout import Noise
 
 Numbers: TypeAlias = NDArray[np.signedinteger[Any]]  # of pairs in the cache
-Row: TypeAlias = NDArray[Any]  # ids without marks
+Noises: TypeAlias = tuple[Noise | None, Noise | None]  # of source and target
 UNLIMITED = 2**31 - 1
 
 
 class Batch(NamedTuple):
-    """source and target: ids [B,S] and [B,T] that end in END; indices: the number of each pair in its file, from 0."""
+    """source and target: ids [B,S] and [B,T] that end in END; indices: the number of each pair in its file, from 0.
+
+    A source of pictures is columns of grey levels [B,S,height].
+    """
 
     source: Padded
     target: Padded
@@ -45,6 +49,7 @@ class Batches:
     budget: rows times the longest row, END counted, is at most this on each side; a pair that is longer comes alone.
     longest: tokens of a side at most, END not counted; what is over is cut off.
     noise: what is done to the ids of each side, drawn anew in each epoch; the budget counts lengths without it.
+    left_out: the pairs, by their numbers in the cache, that are in no epoch.
     """
 
     def __init__(
@@ -53,8 +58,9 @@ class Batches:
         budget: int,
         seed: int,
         *,
-        noise: tuple[Noise | None, Noise | None] | None = None,
+        noise: Noises | None = None,
         longest: int = UNLIMITED,
+        left_out: Numbers | None = None,
         pool: int = 65_536,
     ):
         self._cache = cache
@@ -62,17 +68,23 @@ class Batches:
         self._seed = seed
         self._noise = noise or (None, None)
         self._longest = longest
+        self._left_out = np.zeros(0, np.int64) if left_out is None else left_out
         self._pool = pool
 
     def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
         """The batches of this epoch from the one numbered `start`; those before it are not collated."""
         return (self._collate(numbers, number) for numbers in islice(self._plan(number), start, None))
 
+    def take(self, numbers: Numbers) -> Batch:
+        """These pairs of the cache, in this order, as the first epoch has them."""
+        return self._collate(numbers, 0)
+
     def _plan(self, epoch: int) -> Iterator[Numbers]:
         """The pairs of each batch."""
         draws = np.random.default_rng(seed_for(self._seed, "order of pairs", epoch))
         count = len(self._cache)
         order: Numbers = np.arange(count, dtype=np.int32 if count < 2**31 - 2 else np.int64)  # 4 bytes a pair, mostly
+        order = np.delete(order, self._left_out)
         draws.shuffle(order)
         for pool in np.array_split(order, -(-len(order) // self._pool)):
             batches = self._cut(pool)
@@ -97,7 +109,7 @@ class Batches:
         pairs = [self._cache.pair(number) for number in numbers]
         source = self._noised([source[: self._longest] for source, _ in pairs], indices, epoch, 0)
         target = self._noised([target[: self._longest] for _, target in pairs], indices, epoch, 1)
-        return Batch(_pad(source), _pad(target), indices)
+        return Batch(pad(source), pad(target), indices)
 
     def _noised(self, rows: list[Row], indices: tuple[int, ...], epoch: int, side: int) -> list[Row]:
         noise = self._noise[side]
@@ -110,13 +122,3 @@ class Batches:
     def _short_enough(self, noised: Row, row: Row) -> Row:
         """Noise spells in more pieces; a row that would become too long stays as it was."""
         return noised if len(noised) <= self._longest else row
-
-
-def _pad(rows: Sequence[Row]) -> Padded:
-    """Rows of ids, END after each, padded at the end."""
-    lengths = np.array([len(row) for row in rows])
-    places = np.arange(lengths.max() + 1)
-    data = np.full((len(rows), len(places)), PAD, np.int64)
-    data[places < lengths[:, None]] = np.concatenate(rows)
-    data[np.arange(len(rows)), lengths] = END
-    return Padded(torch.from_numpy(data), torch.from_numpy(places <= lengths[:, None]))

@@ -1,5 +1,7 @@
 """Writes the files of a token cache: the corpus is read twice; memory holds a byte a pair, never the lines."""
 
+from __future__ import annotations
+
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -16,8 +18,8 @@ from weft.data.corpus import Corpus
 from weft.data.filters import KEPT, REASONS, Filters
 from weft.data.hashes import came_before, hash_lines, hash_pairs
 from weft.data.tally import SideTally, Tally
+from weft.text.reader import LineError, Reader
 from weft.text.rows import Rows
-from weft.text.tokenizer import Tokenizer
 
 CHUNK = 4096  # pairs tokenized in one call
 
@@ -28,21 +30,20 @@ Progress: TypeAlias = Callable[[int], None]  # told how many pairs are done
 class Builder:
     """Tokenizes a corpus into a folder; without filters every pair is kept."""
 
-    def __init__(self, corpus: Corpus, tokenizers: tuple[Tokenizer, Tokenizer], filters: Filters | None):
+    def __init__(self, corpus: Corpus, readers: tuple[Reader, Reader], filters: Filters | None):
         self._corpus = corpus
-        self._tokenizers = tokenizers
+        self._readers = readers
         self._filters = filters
 
     def build(self, folder: Path, progress: Progress) -> None:
         """Fill an empty folder with the ids and offsets of each side, indices, hashes and tally."""
         repeated = self._find_repeated(folder / "pairs.hashes")
         source, target = (
-            SideWriter(folder, side, tokenizer)
-            for side, tokenizer in zip(("source", "target"), self._tokenizers, strict=True)
+            SideWriter(folder, side, reader) for side, reader in zip(("source", "target"), self._readers, strict=True)
         )
         counts = np.zeros(1 + len(REASONS), np.int64)  # of each verdict
         for here, pairs in self._numbered_chunks(len(repeated)):
-            rows = source.encode([line for line, _ in pairs]), target.encode([line for _, line in pairs])
+            rows = self._source_rows(source, pairs, here.start), target.encode([line for _, line in pairs])
             verdicts = self._verdicts(pairs, rows, repeated[here])
             kept = verdicts == KEPT
             source.append(rows[0].select(kept))
@@ -62,7 +63,7 @@ class Builder:
         """[n], whether each pair came before; the file is needed only meanwhile."""
         count = 0
         for pairs in self._chunks():
-            append(path, hash_pairs(pairs))
+            append(path, hash_pairs(zip(self._corpus.telling(pairs), (target for _, target in pairs), strict=True)))
             count += len(pairs)
         repeated = came_before(mapped(path, np.uint64, count))
         path.unlink()
@@ -86,6 +87,13 @@ class Builder:
         if done != count:
             raise changed
 
+    def _source_rows(self, source: SideWriter, pairs: Pairs, first: int) -> Rows:
+        """The rows of the source; where a line cannot be read, its number in the file is told."""
+        try:
+            return source.encode([line for line, _ in pairs])
+        except LineError as error:
+            raise UserError(f"{self._corpus.place(first + error.row)}: {error}") from error
+
     def _verdicts(self, pairs: Pairs, rows: tuple[Rows, Rows], repeated: NDArray[np.bool_]) -> NDArray[np.uint8]:
         if self._filters is None:
             return np.full(len(pairs), KEPT, np.uint8)
@@ -98,10 +106,11 @@ class Builder:
     def _all_dropped(self, tally: Tally) -> str:
         counts = ", ".join(f"{count:,} {reason}" for reason, count in tally.dropped.items() if count)
         most = max(tally.dropped, key=tally.dropped.__getitem__)
+        shorter = "take a tokenizer with longer pieces" if self._corpus.source == "text" else "lower text.source.height"
         advice = {
             "empty": "look whether the right files (and columns) are named",
             "duplicate": "set data.drop_duplicates to false",
-            "too long": "raise data.max_length, or take a tokenizer with longer pieces",
+            "too long": f"raise data.max_length, or {shorter}",
             "bad ratio": "look whether the lines belong together, or raise data.max_ratio",
         }
         return f"{self._corpus}: no {self._corpus.unit} is left of {tally.read:,} ({counts}); {advice[most]}"
@@ -110,25 +119,25 @@ class Builder:
 class SideWriter:
     """Writes the ids of one side, and where each row begins; the last offset is the end of the last row."""
 
-    def __init__(self, folder: Path, side: str, tokenizer: Tokenizer):
+    def __init__(self, folder: Path, side: str, reader: Reader):
         self._ids, self._offsets = folder / f"{side}.ids", folder / f"{side}.offsets"
-        self._tokenizer = tokenizer
-        self._uses = np.zeros(tokenizer.size, np.int64)
+        self._reader = reader
+        self._uses = np.zeros(reader.size, np.int64)
         self._end = 0
         self.append(Rows(np.zeros(0, np.uint32), np.zeros(1, np.int64)))
 
     def encode(self, lines: Sequence[str]) -> Rows:
-        return self._tokenizer.encode_rows(lines)
+        return self._reader.encode_rows(lines)
 
     def append(self, rows: Rows) -> None:
-        append(self._ids, rows.ids.astype(id_type(self._tokenizer)))
+        append(self._ids, rows.ids.astype(id_type(self._reader)))
         append(self._offsets, self._end + np.cumsum(rows.lengths))
         self._end += len(rows.ids)
-        self._uses += np.bincount(rows.ids, minlength=len(self._uses))
+        self._uses += np.bincount(rows.ids.reshape(-1), minlength=len(self._uses))
 
     def tally(self) -> SideTally:
-        unknown = self._tokenizer.unknown
-        byte_pieces = list(self._tokenizer.byte_pieces)
+        unknown = self._reader.unknown
+        byte_pieces = list(self._reader.byte_pieces)
         return SideTally(
             tokens=self._end,
             unknown=0 if unknown is None else int(self._uses[unknown]),
@@ -137,9 +146,9 @@ class SideWriter:
         )
 
 
-def id_type(tokenizer: Tokenizer) -> np.dtype[Any]:
-    """The smallest type that holds every id."""
-    return np.dtype(np.uint16 if tokenizer.size <= 2**16 else np.uint32)
+def id_type(reader: Reader) -> np.dtype[Any]:
+    """The smallest type that holds every id, or every grey level."""
+    return np.min_scalar_type(reader.size - 1)
 
 
 def _flush(folder: Path) -> None:

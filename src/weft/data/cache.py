@@ -7,6 +7,7 @@ out of date. It is built under another name and then renamed: whatever bears the
 from __future__ import annotations
 
 import json
+import math
 import shutil
 import time
 from collections.abc import Iterator
@@ -20,34 +21,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.core.errors import UserError
+from weft.core.marks import END
 from weft.data.building import Builder, Progress, id_type
 from weft.data.columns import mapped
 from weft.data.corpus import Corpus
-from weft.data.filters import Filters
+from weft.data.filters import NO_RATIO, Filters
 from weft.data.hashes import Hashes
 from weft.data.settings import Data
 from weft.data.tally import Tally
-from weft.text.tokenizer import Tokenizer
+from weft.text.reader import Reader
 
-FORMAT = 2  # to be raised whenever other files, or the same with another meaning, are written
+FORMAT = 3  # to be raised whenever other files, or the same with another meaning, are written
 BUILDING = ".building"
+COUNTED = 2**20  # ids counted in one call
 FORGOTTEN = 24 * 3600.0  # seconds without a write, after which a build is taken for dead
 
 
 class TokenCache:
-    """The kept pairs of a corpus as ids without marks.
+    """The kept pairs of a corpus as ids without marks, or columns of pictures.
 
     indices: [N], the number of each kept pair in its corpus, from 0. source_hashes: [N], of the source lines (of
-    the lines, where they have no source). tally: what was read and dropped.
+    the lines, where they have no source; of the pictures, where a source names them). tally: what was read and dropped.
     """
 
-    def __init__(self, folder: Path, source_tokenizer: Tokenizer, target_tokenizer: Tokenizer):
+    def __init__(self, folder: Path, source: Reader, target: Reader):
         try:
             self.tally = Tally.from_json(json.loads((folder / "tally.json").read_text(encoding="utf-8")))
             self.indices: NDArray[np.int64] = mapped(folder / "indices", np.int64, self.tally.kept)
             self.source_hashes: Hashes = mapped(folder / "hashes", np.uint64, self.tally.kept)
-            self._source = _Side(folder, "source", id_type(source_tokenizer), self.tally.kept)
-            self._target = _Side(folder, "target", id_type(target_tokenizer), self.tally.kept)
+            self._source = _Side(folder, "source", source, self.tally.kept)
+            self._target = _Side(folder, "target", target, self.tally.kept)
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise UserError(f"{folder}: this cache is damaged ({error}); delete the folder and start again") from error
 
@@ -62,13 +65,20 @@ class TokenCache:
         """[n,2], tokens of source and target of the kept pairs with these numbers."""
         return np.stack([self._source.lengths(numbers), self._target.lengths(numbers)], axis=1)
 
+    def target_counts(self, size: int) -> NDArray[np.int64]:
+        """[V], how often each of the `size` target ids is to be said, END once a pair."""
+        counts = self._target.counts(size)
+        counts[END] += len(self)
+        return counts
+
 
 class _Side:
     """One side as `SideWriter` wrote it."""
 
-    def __init__(self, folder: Path, side: str, kind: np.dtype[Any], count: int):
+    def __init__(self, folder: Path, side: str, reader: Reader, count: int):
         self._offsets: NDArray[np.int64] = mapped(folder / f"{side}.offsets", np.int64, count + 1)
-        self._ids = mapped(folder / f"{side}.ids", kind, int(self._offsets[-1]))
+        numbers = math.prod(reader.shape, start=int(self._offsets[-1]))
+        self._ids = mapped(folder / f"{side}.ids", id_type(reader), numbers).reshape(-1, *reader.shape)
 
     def row(self, number: int) -> NDArray[Any]:
         begin, end = self._offsets[number : number + 2].tolist()
@@ -78,48 +88,57 @@ class _Side:
         lengths: NDArray[np.int64] = self._offsets[numbers + 1] - self._offsets[numbers]
         return lengths
 
+    def counts(self, size: int) -> NDArray[np.int64]:
+        """[V], how often each id stands in the rows; counted a part at a time, so that memory stays flat."""
+        counts = np.zeros(size, np.int64)
+        for first in range(0, len(self._ids), COUNTED):
+            counts += np.bincount(self._ids[first : first + COUNTED], minlength=size)
+        return counts
+
 
 def build_or_open(
     corpus: Corpus,
-    source_tokenizer: Tokenizer,
-    target_tokenizer: Tokenizer,
+    source: Reader,
+    target: Reader,
     settings: Data,
     progress: Progress | None = None,
 ) -> TokenCache:
     """The cache for training, without the pairs that the settings leave out; `progress` hears how many are done."""
-    filters = Filters(settings.max_length, settings.max_ratio, settings.drop_duplicates)
-    return _build_or_open(corpus, (source_tokenizer, target_tokenizer), filters, settings.cache_folder(), progress)
+    comparable = source.reads == target.reads  # a column is no token: the ratio says nothing
+    ratio = settings.max_ratio if comparable else NO_RATIO
+    filters = Filters(settings.max_length, ratio, settings.drop_duplicates)
+    return _build_or_open(corpus, (source, target), filters, settings.cache_folder(), progress)
 
 
 def build_or_open_whole(
     corpus: Corpus,
-    source_tokenizer: Tokenizer,
-    target_tokenizer: Tokenizer,
+    source: Reader,
+    target: Reader,
     settings: Data,
     progress: Progress | None = None,
 ) -> TokenCache:
     """The cache for validation and test: nothing is left out, not even an empty line."""
-    return _build_or_open(corpus, (source_tokenizer, target_tokenizer), None, settings.cache_folder(), progress)
+    return _build_or_open(corpus, (source, target), None, settings.cache_folder(), progress)
 
 
 def _build_or_open(
     corpus: Corpus,
-    tokenizers: tuple[Tokenizer, Tokenizer],
+    readers: tuple[Reader, Reader],
     filters: Filters | None,
     parent: Path,
     progress: Progress | None,
 ) -> TokenCache:
-    folder = parent / _key(corpus, tokenizers, filters)
+    folder = parent / _key(corpus, readers, filters)
     if not folder.exists():
-        builder = Builder(corpus, tokenizers, filters)
+        builder = Builder(corpus, readers, filters)
         with _writing_to(parent):
             _remove_forgotten(parent)
             _build(builder, folder, progress or _unheard)
-    return TokenCache(folder, *tokenizers)
+    return TokenCache(folder, *readers)
 
 
-def _key(corpus: Corpus, tokenizers: tuple[Tokenizer, Tokenizer], filters: Filters | None) -> str:
-    shaped_by = [FORMAT, corpus.fingerprint(), *(tokenizer.fingerprint for tokenizer in tokenizers), filters]
+def _key(corpus: Corpus, readers: tuple[Reader, Reader], filters: Filters | None) -> str:
+    shaped_by = [FORMAT, corpus.fingerprint(), *(reader.fingerprint for reader in readers), filters]
     return "tokens-" + blake2b(json.dumps(shaped_by).encode(), digest_size=16).hexdigest()
 
 

@@ -4,12 +4,13 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from hashlib import blake2b
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from pathlib import Path
 
 from weft.core.errors import UserError
-from weft.data.lines import hash_file, read_lines, require_file
+from weft.data.lines import beside, hash_file, read_lines, require_plain_file
 from weft.data.part import Part
+from weft.text.reader import Reads
 from weft.text.rereading import Rereadable
 
 
@@ -18,6 +19,8 @@ class Corpus:
 
     part: if given, only its pairs are read.
     one_sided: one text file, each line of which is the target of an empty source.
+    source: what its lines are. Those that name pictures, from the folder of the file they stand in, become paths; the
+    pictures are part of the corpus, and what they hold is what counts, not their names.
     A line break inside a JSON string becomes a space, since everywhere else an example is a line.
     """
 
@@ -28,11 +31,13 @@ class Corpus:
         part: Part | None = None,
         *,
         one_sided: bool = False,
+        source: Reads = "text",
     ):
         self.paths = tuple(Path(path) for path in paths)
         self.fields = fields
         self.part = part
         self.one_sided = one_sided
+        self.source = source
         self.unit = "line" if one_sided else "pair"  # what an example is called
         self._kind = _one_sided_kind(self.paths) if one_sided else _kind(self.paths)
 
@@ -45,8 +50,15 @@ class Corpus:
         return Rereadable(self._read)
 
     def telling(self, pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
-        """The line of each pair by which it is known again: the source, if there is one."""
+        """The line of each pair by which it is known again: the source, if there is one; of a picture, a hash."""
+        if self.source == "pictures":
+            return (hash_file(Path(source)).hex() if source.strip() else "" for source, _ in pairs)
         return (target if self.one_sided else source for source, target in pairs)
+
+    def place(self, number: int) -> str:
+        """Where the pair with this number, from 0, stands."""
+        lines = (line for line, _ in self._numbered())
+        return f"{self.paths[0]}, line {next(islice(lines, number, None))}"
 
     def fingerprint(self) -> str:
         """Equal for equal bytes read in the same way, wherever the files are."""
@@ -55,15 +67,29 @@ class Corpus:
         whole = blake2b(json.dumps(how).encode(), digest_size=16)
         for path in self.paths:
             whole.update(hash_file(path))
+        if self.source == "pictures":
+            for telling in self.telling(self.pairs()):
+                whole.update(telling.encode())
         return whole.hexdigest()
 
     def _require_files(self) -> None:
         for path in self.paths:
-            require_file(path)
-            if not path.is_file():
-                raise UserError(f"{path}: is not a plain file; it is read more than once, so write it to one first")
+            require_plain_file(path)
 
     def _read(self) -> Iterator[tuple[str, str]]:
+        read = False
+        for _, pair in self._numbered():
+            read = True
+            yield pair
+        if not read and self.part is not None:
+            raise UserError(
+                f"{self}: no {self.unit} is in this part: change data.hold_out, or name files in data.valid"
+            )
+        if not read:
+            raise UserError(f"{self}: empty, there is no {self.unit} in it")
+
+    def _numbered(self) -> Iterator[tuple[int, tuple[str, str]]]:
+        """The pairs of this part, each with the number of its line, from 1."""
         self._require_files()
         readers = {
             "lines": self._lines,
@@ -71,17 +97,10 @@ class Corpus:
             "tsv": self._tsv_pairs,
             "jsonl": self._jsonl_pairs,
         }
-        read = False
-        for pair in readers[self._kind]():
+        for number, (source, target) in enumerate(readers[self._kind](), start=1):
+            pair = (source if self.source == "text" else beside(self.paths[0], source, number)), target
             if self.part is None or self.part.has(*self.telling([pair])):
-                read = True
-                yield pair
-        if not read and self.part is not None:
-            raise UserError(
-                f"{self}: no {self.unit} is in this part: change data.hold_out, or name files in data.valid"
-            )
-        if not read:
-            raise UserError(f"{self}: empty, there is no {self.unit} in it")
+                yield number, pair
 
     def _lines(self) -> Iterator[tuple[str, str]]:
         (path,) = self.paths

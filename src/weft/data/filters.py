@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 ANY_RATIO = 10  # pairs of up to so many tokens a side may have any ratio
+NO_RATIO = 1e9  # and others, where it is not asked
 
 KEPT = 0
 REASONS = ("empty", "duplicate", "too long", "bad ratio")  # a verdict is 0 for kept, else the reason's number from 1

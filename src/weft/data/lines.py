@@ -32,6 +32,18 @@ def decoded(lines: Iterable[bytes], name: str) -> Iterator[str]:
             ) from None
 
 
+def beside(file: Path, name: str, line: int) -> str:
+    """The path of a file that a line of another one names, from the folder that this stands in; no name stays none."""
+    if not name.strip():
+        return name
+    path = file.parent / name
+    try:
+        require_plain_file(path)
+    except UserError as error:
+        raise UserError(f"{file}, line {line}: {error}") from error
+    return str(path)
+
+
 def hash_file(path: Path) -> bytes:
     """A hash of the bytes as they are stored."""
     require_file(path)
@@ -49,6 +61,13 @@ def require_file(path: Path) -> None:
     if not path.exists():
         looked = "" if path.is_absolute() else f" (looked for from {Path.cwd()})"
         raise UserError(f"{path}: there is no such file{looked}{_nearest(path)}")
+
+
+def require_plain_file(path: Path) -> None:
+    """The same of a pipe or a device, which have no end or can be read but once."""
+    require_file(path)
+    if not path.is_file():
+        raise UserError(f"{path}: is not a plain file; it is read more than once, so write it to one first")
 
 
 def _read_raw(path: Path) -> Iterator[bytes]:

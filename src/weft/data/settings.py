@@ -7,6 +7,7 @@ from pathlib import Path
 from weft.core.types import Count, Positive, Rate
 from weft.data.corpus import Corpus
 from weft.data.part import Part
+from weft.text.reader import Reads
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,8 +20,10 @@ class Data:
 
     In training, a pair is left out if a side is empty, if it came before (`drop_duplicates`), if a side has more than
     `max_length` tokens, or if the longer side has more than `max_ratio` times the tokens of the shorter one; the ratio
-    is not asked where the longer side has ten tokens or fewer, since "Ja." for "Yes, I do indeed." is no error. In
-    validation and test nothing is left out.
+    is not asked where the longer side has ten tokens or fewer, since "Ja." for "Yes, I do indeed." is no error, nor of
+    pictures, of which a token is a column. In validation and test nothing is left out.
+
+    A source that names pictures (text.source) names them from the folder of the file in which the names stand.
 
     hold_out: the share (0 to 1) of the training pairs that are kept for validation where `valid` names no files.
 
@@ -40,18 +43,19 @@ class Data:
     one_sided: bool = False
     cache: str = ""
 
-    def splits(self) -> dict[str, Corpus]:
-        """The corpora that are named, by train, valid and test."""
+    def splits(self, source: Reads = "text") -> dict[str, Corpus]:
+        """The corpora that are named, by train, valid and test. source: what its lines are."""
         named = {"train": self.train, "valid": self.valid, "test": self.test}
-        corpora = {name: self._corpus(paths, None) for name, paths in named.items() if paths}
+        corpora = {name: self._corpus(paths, None, source) for name, paths in named.items() if paths}
         if self.hold_out and not self.valid:
-            corpora["train"] = self._corpus(self.train, Part(self.hold_out, held_out=False))
-            corpora["valid"] = self._corpus(self.train, Part(self.hold_out, held_out=True))
+            corpora["train"] = self._corpus(self.train, Part(self.hold_out, held_out=False), source)
+            corpora["valid"] = self._corpus(self.train, Part(self.hold_out, held_out=True), source)
         return corpora
 
-    def _corpus(self, paths: tuple[str, ...], part: Part | None) -> Corpus:
+    def _corpus(self, paths: tuple[str, ...], part: Part | None, source: Reads) -> Corpus:
         folder = Path(self.folder).expanduser()
-        return Corpus([folder / Path(path).expanduser() for path in paths], self.fields, part, one_sided=self.one_sided)
+        found = [folder / Path(path).expanduser() for path in paths]
+        return Corpus(found, self.fields, part, one_sided=self.one_sided, source=source)
 
     def cache_folder(self) -> Path:
         return Path(self.cache or os.environ.get("WEFT_CACHE") or "~/.cache/weft").expanduser()

@@ -36,7 +36,9 @@ def run_demo(name: Name, out: Path, data: Path, minutes: float | None, device: s
     end = train(task, corpus, out, minutes, device)
     if end != "interrupted":
         translator = load_translator(out, device=device)
-        show_results(task, translator, [Example(*row) for row in zip(*read_table(corpus.test), strict=True)])
+        table = read_table(corpus.test)
+        examples = [Example(*row) for row in zip(table.sources, table.references, strict=True)]
+        show_results(task, translator, examples)
         draw_picture(task, translator, out)
         show_next(task, corpus, out)
     return end

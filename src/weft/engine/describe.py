@@ -42,7 +42,10 @@ def sizes(trained: Trained) -> list[str]:
         counted |= own.keys()
         lines.append(f"    {name:<8} {type(part).__name__:<20} {sum(own.values()):>12,}")
     words = f"{trained.source_tokenizer.size:,} pieces"
-    if trained.target_tokenizer is not trained.source_tokenizer:
+    if trained.source_tokenizer.reads == "pictures":
+        rows = len(trained.source_tokenizer.vocabulary())
+        words = f"pictures of {rows} rows, and {trained.target_tokenizer.size:,} target pieces"
+    elif trained.target_tokenizer is not trained.source_tokenizer:
         words = f"{trained.source_tokenizer.size:,} source and {trained.target_tokenizer.size:,} target pieces"
     return [*lines, f"  {words}"]
 

@@ -7,6 +7,7 @@ from typing import BinaryIO, NamedTuple
 
 from weft.core.errors import UserError
 from weft.data.lines import read_lines
+from weft.engine.named import named_in
 from weft.engine.output import as_line, tell_cut
 from weft.engine.translator import Translation, Translator
 from weft.metric.evaluate import check_metrics, evaluate
@@ -16,10 +17,11 @@ from weft.store.files import write_atomically
 
 
 class Examples(NamedTuple):
-    """Lines to translate and, for each of them, its references."""
+    """Lines to translate and, for each of them, its references; and the file that the lines stand in."""
 
     sources: list[str]
     references: list[tuple[str, ...]]
+    file: Path
 
 
 def evaluate_model(
@@ -27,19 +29,26 @@ def evaluate_model(
 ) -> list[Score]:
     """Translate the sources and score them; the translations are kept in `output` if one is given."""
     check_metrics(metrics, options)
+    sources = sources_for(translator, examples)
     translations: list[Translation] = []
 
     def translate(file: BinaryIO) -> None:
-        for translation in translator.stream(examples.sources):
+        for translation in translator.stream(sources):
             translations.append(translation)
             file.write(as_line(translation, as_json=False).encode())
 
     if output is None:
-        translations = translator.translate(examples.sources)
+        translations = translator.translate(sources)
     else:
         write_atomically(output, translate)  # which tells a place that cannot be written before the work
-    tell_cut([number for number, one in enumerate(translations, 1) if one.cut], translator.source_limit())
+    tell_cut([number for number, one in enumerate(translations, 1) if one.cut], translator)
     return evaluate([translation.text for translation in translations], examples.references, metrics, options)
+
+
+def sources_for(translator: Translator, examples: Examples) -> list[str]:
+    """The lines; or the pictures that they name."""
+    pictures = translator.trained.source_tokenizer.reads == "pictures"
+    return list(named_in(examples.file, examples.sources)) if pictures else examples.sources
 
 
 def evaluate_file(
@@ -60,7 +69,7 @@ def read_examples(files: Sequence[Path]) -> Examples:
     if not references:
         raise UserError(no_references(source))
     sources = list(read_lines(source))
-    return Examples(sources, read_references(references, len(sources), source))
+    return Examples(sources, read_references(references, len(sources), source), source)
 
 
 def no_references(source: Path) -> str:
@@ -95,7 +104,7 @@ def read_table(path: Path) -> Examples:
 
     Empty columns are passed over, since a spreadsheet fills its rows up with them; but a line keeps one reference.
     """
-    examples = Examples([], [])
+    examples = Examples([], [], path)
     for number, line in enumerate(read_lines(path), start=1):
         source, *references = line.split("\t")
         if not references:

@@ -6,11 +6,13 @@ from typing import Any
 
 from weft.config.overrides import apply_overrides
 from weft.config.reader import describe, read
-from weft.config.recipe import Recipe
+from weft.config.recipe import Recipe, Translate
 from weft.config.registry import REGISTRY
 from weft.core.errors import UserError
 from weft.engine.device import pick_device
+from weft.engine.reading import reading_of
 from weft.engine.translator import Translator
+from weft.search.role import Reading
 from weft.store.model_folder import Trained, load_model
 
 
@@ -23,7 +25,7 @@ def load_translator(
     overrides: Sequence[str] = (),
     language_models: bool = False,
 ) -> Translator:
-    """The model in a run or model folder, with its own search unless another is asked for.
+    """The model in a run or model folder, with its own search or reading unless another is asked for.
 
     language_models: whether it may be one, to look inside; translate it cannot.
     """
@@ -36,10 +38,53 @@ def load_translator(
             f"{path} is a language model, which reads no source. To go on with a text: weft complete MODEL PROMPT; "
             "to measure one: weft evaluate MODEL TEXT"
         )
+    check_finds(trained, overrides)
+    check_several(trained, beam, best)
     node = describe(trained.recipe, REGISTRY)
-    node["translate"]["search"] = wider(node["translate"]["search"], beam, best)
+    finding, wide = ("search", "beam") if trained.model.has_decoder else ("reading", "prefix-beam")
+    node["translate"][finding] = wider(node["translate"][finding], wide, beam, best)
     settings = read(apply_overrides(node, overrides), Recipe, REGISTRY).translate
-    return Translator(trained, settings.search(), settings)
+    check_mixing(trained, settings)
+    return Translator(trained, settings.search(), settings, reading_for(trained, settings))
+
+
+def reading_for(trained: Trained, settings: Translate) -> Reading | None:
+    """The reading that the settings name; what is wrong with it is told with its place."""
+    try:
+        return reading_of(trained, settings.reading)
+    except UserError as error:
+        raise UserError(f"translate.reading: {error}") from error
+
+
+def check_finds(trained: Trained, overrides: Sequence[str]) -> None:
+    """Are the settings about what this model has: steps to search, or frames to read?"""
+    unread, instead, why = (
+        ("translate.reading", "translate.search", "has a decoder, so its steps are searched")
+        if trained.model.has_decoder
+        else ("translate.search", "translate.reading", "has no decoder, so its frames are read")
+    )
+    for override in overrides:
+        if override.startswith((f"{unread}.", f"{unread}=")):
+            raise UserError(f"--set {override}: this model {why}: set {instead} instead")
+
+
+def check_several(trained: Trained, beam: int | None, best: int | None) -> None:
+    """Can there be several outputs to choose from, where they are asked for?"""
+    lattice = trained.model.lattice
+    if (beam or best) and not trained.model.has_decoder and lattice is not None and not lattice.blank:
+        raise UserError(
+            "--beam and --best look among several outputs, but the frames of this model say one: leave them out"
+        )
+
+
+def check_mixing(trained: Trained, settings: Translate) -> None:
+    """Is there something to mix, where mixing is asked for?"""
+    lattice = trained.model.lattice
+    if settings.ctc_weight and not (trained.model.has_decoder and lattice is not None and lattice.blank):
+        raise UserError(
+            f"translate.ctc_weight is {settings.ctc_weight}, but this model does not have both a decoder and a lattice "
+            "of the type ctc: write 0"
+        )
 
 
 def load_trained(path: Path, device: str) -> Trained:
@@ -50,10 +95,10 @@ def load_trained(path: Path, device: str) -> Trained:
     return trained
 
 
-def wider(search: dict[str, Any], beam: int | None, best: int | None) -> dict[str, Any]:
-    """The search with another beam size and number of alternatives, where they are given."""
+def wider(finding: dict[str, Any], wide: str, beam: int | None, best: int | None) -> dict[str, Any]:
+    """The search or reading with another beam size and number of alternatives, where they are given."""
     if beam is None and best is None:
-        return search
-    known = search if search["type"] == "beam" else {"type": "beam"}
+        return finding
+    known = finding if finding["type"] == wide else {"type": wide}
     size = beam or max(best or 1, known.get("size", 5))
     return {**known, "size": size, "best": best or min(known.get("best", 1), size)}

@@ -8,7 +8,9 @@ from math import isfinite
 from pathlib import Path
 from typing import BinaryIO
 
+from weft.core.errors import UserError
 from weft.data.lines import decoded, read_lines
+from weft.engine.named import picture_or_list
 from weft.engine.paragraphs import TranslatedLine, translate_lines
 from weft.engine.translator import Translation, Translator
 from weft.store.files import write_atomically
@@ -17,15 +19,17 @@ from weft.text.sentences import Splitter
 
 def write_translations(translator: Translator, source: Path | None, output: Path | None, *, as_json: bool) -> None:
     """A line out for each line in; lines that had to be cut are told at the end, on standard error."""
-    translations = answering(translator, source).stream(lines_of(source))
+    translations = answering(translator, source).stream(sources_of(translator, source))
     cut = write_lines(((as_line(one, as_json=as_json), one.cut) for one in translations), output)
-    tell_cut(cut, translator.source_limit())
+    tell_cut(cut, translator)
 
 
 def write_paragraphs(
     translator: Translator, splitter: Splitter, source: Path | None, output: Path | None, *, as_json: bool
 ) -> None:
     """The same for lines of any number of sentences."""
+    if translator.trained.source_tokenizer.reads == "pictures":
+        raise UserError("this model reads pictures, which have no sentences: leave --paragraphs out")
     translations = translate_lines(answering(translator, source).stream, lines_of(source), splitter)
     cut = write_lines(((as_paragraph(one, as_json=as_json), one.cut) for one in translations), output)
     tell_cut_sentences(cut, translator.source_limit())
@@ -36,6 +40,12 @@ def answering(translator: Translator, source: Path | None) -> Translator:
     if source is None and sys.stdin.isatty():
         return replace(translator, settings=replace(translator.settings, window=1))
     return translator
+
+
+def sources_of(translator: Translator, source: Path | None) -> Iterator[str]:
+    """The lines to translate; or the pictures that they name, or that the source is."""
+    pictures = translator.trained.source_tokenizer.reads == "pictures"
+    return picture_or_list(source) if pictures and source is not None else lines_of(source)
 
 
 def lines_of(source: Path | None) -> Iterator[str]:
@@ -60,10 +70,12 @@ def write_lines(lines: Iterable[tuple[str, bool]], output: Path | None) -> list[
     return marked
 
 
-def tell_cut(cut: Sequence[int], limit: int) -> None:
+def tell_cut(cut: Sequence[int], translator: Translator) -> None:
     """Say which lines, counted from 1, were longer than the model reads."""
     if cut:
-        told = f"{len(cut)} lines were longer than {limit} pieces and were cut there: {some(cut)}"
+        pictures = translator.trained.source_tokenizer.reads == "pictures"
+        what, of = ("pictures", "columns") if pictures else ("lines", "pieces")
+        told = f"{len(cut)} {what} were longer than {translator.source_limit()} {of} and were cut there: {some(cut)}"
         print(f"weft: {told}", file=sys.stderr)
 
 

@@ -19,7 +19,7 @@ from weft.engine.evaluation import is_table, no_references
 from weft.engine.load import load_trained
 from weft.engine.translator import cut_batches
 from weft.metric.score import Score
-from weft.objective.cross_entropy import CrossEntropy
+from weft.objective.cross_entropy import cross_entropy
 from weft.store.model_folder import Trained
 from weft.text.tokenizer import Tokenizer
 
@@ -78,14 +78,15 @@ def scores(surprise: float, counts: Counter[str]) -> list[Score]:
 @torch.inference_mode()
 def surprise_of(trained: Trained, rows: Sequence[Sequence[int]]) -> float:
     """-log p of lines of tokens, the end of each included."""
-    objective = CrossEntropy(smoothing=0.0)
-    device = next(trained.model.parameters()).device
+    model = trained.model
+    device = next(model.parameters()).device
     order = sorted(range(len(rows)), key=lambda number: -len(rows[number]))
     total = 0.0
     for numbers in cut_batches(order, rows, len(rows[order[0]]), trained.recipe.translate.batch_tokens):
         nothing, target = Padded.of([[END]] * len(numbers)), Padded.of([[*rows[number], END] for number in numbers])
         batch = Batch(nothing, target, tuple(numbers)).to(device)
-        total += objective(trained.model, batch).parts["nll"].item()
+        outputs = model.features(batch).hidden
+        total += cross_entropy(model.head, outputs, batch.target).parts["nll"].item()
     return total
 
 

@@ -1,6 +1,6 @@
 """Lines in, lines out: what translate, evaluate and validation share."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
@@ -8,12 +8,17 @@ from typing import NamedTuple
 import torch
 
 from weft.config.recipe import Translate
+from weft.core.errors import UserError
 from weft.core.marks import END
-from weft.core.padded import Padded
-from weft.core.state import Hypothesis
+from weft.core.state import Hypothesis, State, Step
+from weft.data.padding import Row, pad
 from weft.engine.paragraphs import translate_lines
-from weft.search.role import Search
+from weft.nn.memory import Memory
+from weft.search.mixing import mixed, together
+from weft.search.paths import start_paths, step_paths
+from weft.search.role import Reading, Search
 from weft.store.model_folder import Trained
+from weft.text.reader import LineError
 from weft.text.sentences import Splitter
 
 
@@ -53,11 +58,12 @@ class Translation:
 
 @dataclass(frozen=True)
 class Translator:
-    """A trained model with a search."""
+    """A trained model with a search; or with a reading, if it has no decoder whose steps could be searched."""
 
     trained: Trained
     search: Search
     settings: Translate = field(default_factory=Translate)
+    reading: Reading | None = None
 
     def translate(self, lines: Iterable[str]) -> list[Translation]:
         """One translation per line, in order, whatever the lines hold."""
@@ -65,9 +71,13 @@ class Translator:
 
     def stream(self, lines: Iterable[str]) -> Iterator[Translation]:
         """The same as they come: memory does not grow with the number of lines."""
-        remaining = iter(lines)
+        remaining, done = iter(lines), 0
         while window := list(islice(remaining, self.settings.window)):
-            yield from self._window(window)
+            try:
+                yield from self._window(window)
+            except LineError as error:
+                raise UserError(f"line {done + error.row + 1}: {error}") from error
+            done += len(window)
 
     def translate_text(self, text: str, language: str = "en") -> str:
         """A text of any number of lines and sentences, sentence by sentence; its lines and white space stay.
@@ -78,31 +88,41 @@ class Translator:
         return "\n".join(line.text for line in lines)
 
     def _window(self, lines: list[str]) -> list[Translation]:
-        rows = self.trained.source_tokenizer.encode(lines)
+        rows = self.trained.source_tokenizer.encode_rows(lines).split()
         limit = self.source_limit()
         done = {number: blank(line) for number, line in enumerate(lines) if not line.strip()}
         order = sorted((number for number in range(len(lines)) if number not in done), key=lambda n: -len(rows[n]))
         for batch in cut_batches(order, rows, limit, self.settings.batch_tokens):
-            for number, hypotheses in zip(batch, self._search([rows[n][:limit] for n in batch]), strict=True):
+            for number, hypotheses in zip(batch, self._find([rows[n][:limit] for n in batch]), strict=True):
                 alternatives = tuple(self._alternative(hypothesis) for hypothesis in hypotheses) or (FAILED,)
                 done[number] = Translation(lines[number], alternatives, cut=len(rows[number]) > limit)
         return [done[number] for number in range(len(lines))]
 
     def source_limit(self) -> int:
         """The most pieces of a line that the model reads: what it was trained on, if its positions reach so far."""
-        trained = self.trained.recipe.data.max_length
-        placed = self.trained.model.source.limit
-        return trained if placed is None else min(trained, placed - 1)
+        model, trained = self.trained.model, self.trained.recipe.data.max_length
+        placed = [model.source.limit, None if model.lattice is None else model.lattice.limit]
+        return min([trained, *(limit - 1 for limit in placed if limit is not None)])
 
     @torch.inference_mode()
-    def _search(self, rows: Sequence[Sequence[int]]) -> list[list[Hypothesis]]:
+    def _find(self, rows: Sequence[Row]) -> list[list[Hypothesis]]:
         model = self.trained.model
         device = next(model.parameters()).device
-        source = Padded.of([[*row, END] for row in rows]).to(device)
+        source = pad(rows).to(device)
         limit = (source.lengths() * self.settings.length_factor).long() + self.settings.length_extra
         if model.target.limit is not None:
             limit = limit.clamp(max=model.target.limit - 1)
-        return self.search(model.step, model.start(model.encode(source)), limit)
+        if self.reading is not None:
+            return self.reading(model.frames(source), limit)
+        return self.search(*self._steps(model.encode(source)), limit)
+
+    def _steps(self, memory: Memory) -> tuple[Step, State]:
+        """The step function to search, and its first state."""
+        model, weight = self.trained.model, self.settings.ctc_weight
+        if not weight:
+            return model.step, model.start(memory)
+        paths = start_paths(model.frames_of(memory))
+        return mixed(model.step, step_paths, weight), together(model.start(memory), paths)
 
     def _alternative(self, hypothesis: Hypothesis) -> Alternative:
         target = self.trained.target_tokenizer
@@ -125,7 +145,7 @@ def blank(line: str) -> Translation:
     return Translation(line, (NOTHING,))
 
 
-def cut_batches(order: Sequence[int], rows: Sequence[Sequence[int]], limit: int, budget: int) -> Iterator[list[int]]:
+def cut_batches(order: Sequence[int], rows: Sequence[Sized], limit: int, budget: int) -> Iterator[list[int]]:
     """Runs of line numbers, longest first, each with at most `budget` positions (or a single line)."""
     batch: list[int] = []
     for number in order:

@@ -7,11 +7,13 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
+from weft.core.errors import UserError
 from weft.engine.translator import Translator
 from weft.inspect.alignment import Alignment
 from weft.inspect.looking import Looked, look
 from weft.inspect.picture import check_suffix, write_picture
 from weft.inspect.squares import draw_squares
+from weft.inspect.translating import source_tokenizer
 from weft.inspect.words import merged, pieces_of, words_of
 
 Unit = Literal["words", "pieces"]
@@ -44,7 +46,8 @@ def align(
     """The numbers of the picture."""
     looked = look(translator, sentence, layer, head)
     translated = looked.translated
-    source = SPANS[unit](translated.fed.source, translator.trained.source_tokenizer)
+    source = SPANS[unit](translated.fed.source, source_tokenizer(translator))
+    check_positions(looked)
     target = SPANS[unit](translated.fed.target, translator.trained.target_tokenizer)
     return Alignment(
         sentence,
@@ -54,6 +57,16 @@ def align(
         merged(looked.weights, target, source),
         remarks(looked, layer, head),
     )
+
+
+def check_positions(looked: Looked) -> None:
+    """Does every piece of the source have its weight?"""
+    pieces, positions = len(looked.translated.fed.source), looked.weights.shape[1]
+    if pieces != positions:
+        raise UserError(
+            f"the encoder of this model leaves {positions} position{'s' * (positions > 1)} for the {pieces} pieces of "
+            "the sentence: which of the pieces is looked at cannot be told"
+        )
 
 
 def remarks(looked: Looked, layer: int | None, head: int | None) -> tuple[str, ...]:

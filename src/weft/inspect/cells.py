@@ -8,7 +8,7 @@ from weft.core.errors import UserError
 from weft.core.marks import BEGIN
 from weft.engine.translator import Translator
 from weft.inspect.grid import Numbers
-from weft.inspect.translating import Fed, read, translate, watch_features
+from weft.inspect.translating import Fed, read, source_tokenizer, translate, watch_features
 from weft.inspect.words import pieces_of
 
 HIDDEN, CELL, RECURRENCE = "h", "c", "recurrence"  # as cells note them; an LSTM alone has a c
@@ -40,7 +40,9 @@ def follow(translator: Translator, sentence: str) -> Followed:
     seen = watch_features(model, fed)
     labels = labels_of(translator, fed)
     cells = [
-        Steps(place, labels[place.split(".")[0]], notes) for place, notes in by_place(seen).items() if HIDDEN in notes
+        Steps(place, labels[place.split(".")[0]], notes)
+        for place, notes in by_place(seen).items()
+        if HIDDEN in notes and place.split(".")[0] in labels  # what is inside a chain has no labels of its own
     ]
     if not cells:
         raise UserError(
@@ -61,6 +63,6 @@ def by_place(seen: dict[str, list[Tensor]]) -> dict[str, dict[str, list[Tensor]]
 
 def labels_of(translator: Translator, fed: Fed) -> dict[str, tuple[str, ...]]:
     """The pieces that each side reads: the sentence with its end mark, or the translation after the begin mark."""
-    source = pieces_of(fed.source, translator.trained.source_tokenizer)
+    source = pieces_of(fed.source, source_tokenizer(translator))
     target = pieces_of([BEGIN, *fed.target[:-1]], translator.trained.target_tokenizer)
     return {"encoder": tuple(span.name for span in source), "decoder": tuple(span.name for span in target)}

@@ -27,6 +27,10 @@ def look(translator: Translator, sentence: str, layer: int | None, head: int | N
     """
     if layer is None and head is not None:
         raise UserError(f"--head {head}: of which layer? Add --layer N, or leave --head out.")
+    if not translator.trained.model.has_decoder:
+        raise UserError(
+            "this model has no decoder that could look at the source: what it says is drawn by weft inspect frames"
+        )
     translated = translate(translator, sentence)
     if not translated.hypothesis.attention:
         raise UserError("the decoder of this model does not look at the source: there is no attention to draw")

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from torch import Tensor
 
 from weft.core.errors import UserError
+from weft.core.frames import Frames
 from weft.core.marks import END
 from weft.core.padded import Padded
 from weft.core.state import Hypothesis, State, Step
@@ -13,7 +14,9 @@ from weft.core.watch import watching
 from weft.data.batches import Batch
 from weft.engine.translator import Translation, Translator
 from weft.model.model import Model
-from weft.search.role import Search
+from weft.search.role import Reading, Search
+from weft.text.reader import is_tokenizer
+from weft.text.tokenizer import Tokenizer
 
 
 class Fed(NamedTuple):
@@ -46,20 +49,52 @@ class Keeping:
         return found
 
 
+class KeepingRead:
+    """The same of a reading."""
+
+    def __init__(self, reading: Reading):
+        self.reading = reading
+        self.found: list[Hypothesis] = []
+
+    def __call__(self, frames: Frames, limit: Tensor) -> list[list[Hypothesis]]:
+        found = self.reading(frames, limit)
+        self.found.extend(hypothesis for hypotheses in found for hypothesis in hypotheses)
+        return found
+
+
 def translate(translator: Translator, sentence: str) -> Translated:
     """Translate the sentence, and keep the best hypothesis."""
     if not sentence.strip():
         raise UserError('the sentence is empty: write one in quotation marks, as "A man sleeps."')
-    keeping = Keeping(translator.search)
-    [translation] = replace(translator, search=keeping).translate([sentence])
-    if not keeping.found:
+    tokenizer = source_tokenizer(translator)
+    translation, found = translate_and_keep(translator, sentence)
+    if not found:
         raise UserError("the model finds no translation possible: its weights are broken; train it again")
-    best = keeping.found[0]
-    [ids] = translator.trained.source_tokenizer.encode([sentence])
+    best = found[0]
+    [ids] = tokenizer.encode([sentence])
     source = [*ids[: translator.source_limit()], END]
     left_out = f"the model reads {len(source) - 1} pieces at most: the rest was left out"
     fed = Fed(source, [*best.tokens, END], (sentence, f"→ {translation.text}"), (left_out,) if translation.cut else ())
     return Translated(translation, best, fed)
+
+
+def translate_and_keep(translator: Translator, sentence: str) -> tuple[Translation, list[Hypothesis]]:
+    """The translation, and the hypotheses that the search or the reading has found, best first."""
+    if translator.reading is None:
+        keeping = Keeping(translator.search)
+        [translation] = replace(translator, search=keeping).translate([sentence])
+        return translation, keeping.found
+    read = KeepingRead(translator.reading)
+    [translation] = replace(translator, reading=read).translate([sentence])
+    return translation, read.found
+
+
+def source_tokenizer(translator: Translator) -> Tokenizer:
+    """The tokenizer of a model that reads text."""
+    tokenizer = translator.trained.source_tokenizer
+    if not is_tokenizer(tokenizer):
+        raise UserError("this model reads pictures, and only what happens to sentences can be drawn")
+    return tokenizer
 
 
 def read(translator: Translator, sentence: str) -> Fed:
@@ -72,8 +107,11 @@ def read(translator: Translator, sentence: str) -> Fed:
 
 
 def watch_features(model: Model, fed: Fed) -> dict[str, list[Tensor]]:
-    """Everything that is noted while the model reads the source and is fed the target."""
-    device = next(model.parameters()).device
+    """Everything that is noted while the model reads the source and, if it has a decoder, is fed the target."""
+    batch = Batch(Padded.of([fed.source]), Padded.of([fed.target]), (0,)).to(next(model.parameters()).device)
     with watching() as seen:
-        model.features(Batch(Padded.of([fed.source]), Padded.of([fed.target]), (0,)).to(device))
+        if model.has_decoder:
+            model.features(batch)
+        else:
+            model.frames(batch.source)
     return seen

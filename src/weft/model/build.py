@@ -2,17 +2,19 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, TypeVar, cast
 
 from torch import nn
 
 from weft.core.errors import ConfigError, Problem
 from weft.core.types import Make, Vocabulary
+from weft.model.decoders.nothing import NoDecoder
 from weft.model.decoders.transformer import TransformerDecoder
 from weft.model.encoders.transformer import TransformerEncoder
-from weft.model.head import Linear
+from weft.model.head import Linear, NoHead
 from weft.model.model import Model
-from weft.model.roles import Decoder, Embed, Encoder, Head
+from weft.model.roles import Decoder, Embed, Encoder, Head, Lattice
 from weft.nn.embedding import Embedding
 
 Built = TypeVar("Built")
@@ -20,8 +22,9 @@ Built = TypeVar("Built")
 
 @dataclass(frozen=True, kw_only=True)
 class Slots:
-    """What fills the five slots, and which of their weights are one.
+    """What fills the slots, and which of their weights are one.
 
+    A decoder says an output step by step, a lattice says it at once: a model has one of them, or both.
     tie: `embeddings` = source and target, `output` = target and head, `all` = the three (Press & Wolf 2017).
     """
 
@@ -30,6 +33,7 @@ class Slots:
     target: Make[Embed] = Embedding
     decoder: Make[Decoder] = TransformerDecoder
     head: Make[Head] = Linear
+    lattice: Make[Lattice] | None = None
     tie: Literal["none", "embeddings", "output", "all"] = "none"
 
 
@@ -38,15 +42,25 @@ def build(slots: Slots, source_vocabulary: Vocabulary, target_vocabulary: Vocabu
     source = part("source", lambda: slots.source(source_vocabulary))
     encoder = part("encoder", lambda: slots.encoder(source.dim))
     target = part("target", lambda: slots.target(target_vocabulary))
-    if not target.dim:
-        raise ConfigError(
-            [Problem("model.target", "none, but a decoder is fed what it has written: only model.source can be none")]
-        )
+    check_output(slots, target)
     decoder = part("decoder", lambda: slots.decoder(target.dim, encoder.sizes))
-    head = part("head", lambda: slots.head(decoder.dim, len(target_vocabulary)))
-    model = Model(source, encoder, target, decoder, head)
+    head = part("head", lambda: slots.head(decoder.dim, len(target_vocabulary)) if decoder.dim else NoHead())
+    make = slots.lattice
+    lattice = None if make is None else part("lattice", lambda: make(encoder.sizes, len(target_vocabulary)))
+    model = Model(source, encoder, target, decoder, head, lattice)
     tie(model, slots.tie, joint=joint)
     return model
+
+
+def check_output(slots: Slots, target: Embed) -> None:
+    """Is there something that says an output, and is a decoder that needs it given what it has written?"""
+    without_steps = NoDecoder in (slots.decoder, slots.decoder.func if isinstance(slots.decoder, partial) else None)
+    if without_steps and slots.lattice is None:
+        text = "none, and there is no model.lattice, so this model could say nothing: give it one of the two"
+        raise ConfigError([Problem("model.decoder", text)])
+    if not without_steps and not target.dim:
+        text = "none, but a decoder is fed what it has written: write this only together with model.decoder: none"
+        raise ConfigError([Problem("model.target", text)])
 
 
 def part(name: str, make: Callable[[], Built]) -> Built:

@@ -68,9 +68,15 @@ class Head(Protocol):
 class Lattice(Protocol):
     """A memory to a whole output, with no loop over it. Made as Lattice(sizes, classes, ...).
 
-    classes: the target vocabulary. `blank`: whether the frames have one class more, the last, for "no token".
+    classes: the target vocabulary. `blank`: whether the frames have one class more, the last, for "no token". `limit`:
+    the longest memory it can read (None: any).
     """
 
     blank: bool
+    limit: int | None
 
     def __call__(self, memory: Memory) -> Frames: ...
+
+    def needs(self, target: Padded) -> Tensor:
+        """The fewest frames [B] in which each target [B,T], its END the last, can be said at all."""
+        ...

@@ -7,11 +7,13 @@ from typing import NamedTuple, cast
 import torch
 from torch import Tensor, nn
 
+from weft.core import watch
 from weft.core.tree import Tree
 from weft.core.types import Count, Make, Rate
 from weft.nn.dropout import Dropout
 from weft.nn.memory import Memory, Sizes
 from weft.nn.positions import rotate
+from weft.nn.reach import Operands, in_blocks, out_of_blocks, pays_in_blocks, within_reach
 from weft.nn.scores import ScaledDot, Score
 from weft.nn.windows import Global, Place, Window
 
@@ -136,16 +138,23 @@ def carried(carry: Tree, weights: Tensor) -> Tree:
 
 
 class Cache(NamedTuple):
-    """Keys and values of the positions so far, [N,H,T,D]."""
+    """Keys and values of the positions so far, [N,H,T,D], or of the last of them, where no more can be reached."""
 
     keys: Tensor
     values: Tensor
+    steps: Tensor  # [N], how many positions there have been
 
 
 class SelfAttention(nn.Module):
-    """Multi-head attention of a sequence to itself; queries, keys and values come from one product."""
+    """Multi-head attention of a sequence to itself; queries, keys and values come from one product.
 
-    def __init__(self, dim: int, *, heads: Count = 4, rotary: bool = False, dropout: Rate = 0.0):
+    reach: a position sees itself and at most so many to each side, or before it where it must not look ahead
+    (restricted self-attention, Vaswani et al. 2017, section 4).
+    """
+
+    def __init__(
+        self, dim: int, *, heads: Count = 4, rotary: bool = False, reach: Count | None = None, dropout: Rate = 0.0
+    ):
         super().__init__()
         if dim % heads:
             raise ValueError(f"{heads} heads do not divide the width {dim}")
@@ -153,6 +162,7 @@ class SelfAttention(nn.Module):
             raise ValueError(f"rotary positions need heads of even width, got {dim // heads}")
         self.heads = heads
         self.rotary = rotary
+        self.reach = reach
         self.project = nn.Linear(dim, 3 * dim)
         self.out = nn.Linear(dim, dim)
         self.scale = (dim // heads) ** -0.5
@@ -162,34 +172,51 @@ class SelfAttention(nn.Module):
         """No positions yet: one empty row per row of `like`."""
         dim = self.out.in_features // self.heads
         empty = like.new_zeros(len(like), self.heads, 0, dim)
-        return Cache(empty, empty)
+        return Cache(empty, empty, torch.zeros(len(like), dtype=torch.long, device=like.device))
 
-    def forward(self, x: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
-        """Every position sees every one that `bias` [N,1,1,T] allows -> y [N,T,D], weights [N,H,T,T]."""
-        query, keys, values = self._projected(x, 0)
-        return self._attend(query, keys, values, bias)
+    def forward(self, x: Tensor, bias: Tensor) -> tuple[Tensor, Tensor | None]:
+        """Every position sees every one within reach that `bias` [N,1,1,T] allows -> y [N,T,D], weights [N,H,T,T].
+
+        Of a sequence much longer than the reach no weights are made, unless somebody watches.
+        """
+        whole = Operands(*self._projected(x, 0), bias)
+        if self.reach is None:
+            return self._attend(whole)
+        if watch.watched() or not pays_in_blocks(x.shape[1], self.reach):
+            return self._attend(whole._replace(bias=within_reach(bias, self.reach)))
+        context, _ = self._context(in_blocks(whole, self.reach))
+        return self.out(join_heads(out_of_blocks(context, x.shape[1]))), None
 
     def extend(self, x: Tensor, cache: Cache) -> tuple[Tensor, Tensor, Cache]:
         """The next T positions x [N,T,D], each seeing itself and what came before -> y, weights, the longer cache."""
         past = cache.keys.shape[2]
-        query, keys, values = self._projected(x, past)
+        query, keys, values = self._projected(x, cache.steps[:, None, None])
         if past:
             keys, values = torch.cat([cache.keys, keys], 2), torch.cat([cache.values, values], 2)
-        y, weights = self._attend(query, keys, values, causal_bias(query, past))
-        return y, weights, Cache(keys, values)
+        y, weights = self._attend(Operands(query, keys, values, causal_bias(query, past, self.reach)))
+        kept = slice(None) if self.reach is None else slice(-self.reach, None)
+        return y, weights, Cache(keys[:, :, kept], values[:, :, kept], cache.steps + x.shape[1])
 
-    def _projected(self, x: Tensor, first: int) -> tuple[Tensor, Tensor, Tensor]:
+    def _projected(self, x: Tensor, first: int | Tensor) -> tuple[Tensor, Tensor, Tensor]:
         query, keys, values = (split_heads(part, self.heads) for part in self.project(x).chunk(3, -1))
         if self.rotary:
             query, keys = rotate(query, first), rotate(keys, first)
         return query * self.scale, keys, values
 
-    def _attend(self, query: Tensor, keys: Tensor, values: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
+    def _attend(self, operands: Operands) -> tuple[Tensor, Tensor]:
+        context, weights = self._context(operands)
+        return self.out(join_heads(context)), weights
+
+    def _context(self, operands: Operands) -> tuple[Tensor, Tensor]:
+        query, keys, values, bias = operands
         weights = (query @ keys.transpose(-1, -2) + bias).softmax(-1)
-        return self.out(join_heads(self.dropout(weights) @ values)), weights
+        return self.dropout(weights) @ values, weights
 
 
-def causal_bias(query: Tensor, past: int) -> Tensor:
-    """[T,past+T], minus infinity where a position would look at a later one."""
+def causal_bias(query: Tensor, past: int, reach: int | None) -> Tensor:
+    """[T,past+T], minus infinity where a position would look at a later one, or further back than its reach."""
     steps = query.shape[2]
-    return query.new_full((steps, past + steps), float("-inf")).triu_(past + 1)
+    never = query.new_full((steps, past + steps), float("-inf"))
+    if reach is None:
+        return never.triu_(past + 1)
+    return never.triu(past + 1) + never.tril(past - reach - 1)

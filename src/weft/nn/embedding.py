@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from weft.core.types import Count, Make, Rate, Vocabulary
+from weft.core.types import Count, Make, Positive, Rate, Vocabulary
 from weft.nn.placing import Merge, Placing
 from weft.nn.positions import Positions
 
@@ -12,7 +12,8 @@ class Embedding(nn.Module):
     """x = E[token] sqrt(D), merged with the position's vector by sum, mean or concatenation, then dropout.
 
     The factor sqrt(D) (Vaswani et al. 2017, section 3.4) undoes the initial deviation D^-1/2, which suits a weight that
-    is tied to the output layer.
+    is tied to the output layer; `deviation` sets another one. sparse: the gradient of E holds only the rows of tokens
+    that occur, which saves time with a large vocabulary; see optim/lazy_adam.py.
     """
 
     def __init__(
@@ -21,19 +22,22 @@ class Embedding(nn.Module):
         *,
         dim: Count = 256,
         scaled: bool = True,
+        deviation: Positive | None = None,
         positions: Make[Positions] | None = None,
         merge: Merge = "sum",
         dropout: Rate = 0.0,
+        sparse: bool = False,
     ):
         super().__init__()
         self.placing = Placing(dim, positions, merge, dropout)
         self.dim, self.limit = self.placing.dim, self.placing.limit
-        self.weight = nn.Parameter(torch.randn(len(vocabulary), dim) * dim**-0.5)
+        self.weight = nn.Parameter(torch.randn(len(vocabulary), dim) * (deviation or dim**-0.5))
         self.scale = dim**0.5 if scaled else 1.0
+        self.sparse = sparse
 
     def forward(self, ids: Tensor, first: Tensor) -> Tensor:
         """ids [N,T], first [N] = the position of the first column -> [N,T,D]."""
-        placed: Tensor = self.placing(nn.functional.embedding(ids, self.weight) * self.scale, first)
+        placed: Tensor = self.placing(nn.functional.embedding(ids, self.weight, sparse=self.sparse) * self.scale, first)
         return placed
 
 

@@ -6,7 +6,7 @@ from typing import Protocol
 import torch
 from torch import Tensor, nn
 
-from weft.core.types import Count
+from weft.core.types import Count, Positive
 
 
 class Positions(Protocol):
@@ -39,12 +39,15 @@ class Sinusoidal(nn.Module):
 
 
 class Learned(nn.Module):
-    """A free vector per position, up to `limit`. Gehring et al. 2017, section 3.1."""
+    """A free vector per position, up to `limit`. Gehring et al. 2017, section 3.1.
 
-    def __init__(self, dim: int, *, limit: Count = 512):
+    deviation: of the first values (none: D^-1/2).
+    """
+
+    def __init__(self, dim: int, *, limit: Count = 512, deviation: Positive | None = None):
         super().__init__()
         self.limit: int | None = limit
-        self.table = nn.Parameter(torch.randn(limit, dim) * dim**-0.5)
+        self.table = nn.Parameter(torch.randn(limit, dim) * (deviation or dim**-0.5))
 
     def forward(self, index: Tensor) -> Tensor:
         if int(index.max()) >= len(self.table):
@@ -57,13 +60,14 @@ def frequencies(dim: int) -> Tensor:
     return torch.exp(torch.arange(0, dim, 2) * (-math.log(10000.0) / dim))
 
 
-def rotate(x: Tensor, first: int) -> Tensor:
+def rotate(x: Tensor, first: int | Tensor) -> Tensor:
     """Rotary positions: each pair of columns of x [N,H,T,D] is turned by p times its frequency, p = first, first+1, ...
 
+    first: one number, or [N,1,1], one for each row.
     q'_p · k'_s then depends on p - s alone. Su et al. 2021, equation 34 (pairs: column i with i + D/2).
     """
-    positions = torch.arange(first, first + x.shape[-2], device=x.device, dtype=x.dtype)
-    angles = positions[:, None] * frequencies(x.shape[-1]).to(x)  # [T,D/2]
+    positions = (first + torch.arange(x.shape[-2], device=x.device)).to(x.dtype)
+    angles = positions[..., None] * frequencies(x.shape[-1]).to(x)  # [T,D/2] or [N,1,T,D/2]
     cos, sin = angles.cos(), angles.sin()
     left, right = x.chunk(2, -1)
     return torch.cat([left * cos - right * sin, left * sin + right * cos], -1)

@@ -6,12 +6,15 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
+from weft.core.padded import Padded
 from weft.core.types import Count, Make, Rate
 from weft.data.batches import Batch
 from weft.model.model import Model
 from weft.model.roles import Head
 from weft.objective.feeding import Feeding, Truth
-from weft.objective.role import Loss
+from weft.objective.role import Given, Loss
+
+CHUNK = 512  # positions whose logits are held at a time
 
 
 class CrossEntropy(nn.Module):
@@ -22,7 +25,14 @@ class CrossEntropy(nn.Module):
     token guessed right, whose mean is the accuracy in percent. feeding: what the decoder is fed in training.
     """
 
-    def __init__(self, *, smoothing: Rate = 0.1, feeding: Make[Feeding] = Truth, chunk: Count = 512):
+    def __init__(
+        self,
+        given: Given,  # noqa: ARG002 (as all objectives)
+        *,
+        smoothing: Rate = 0.1,
+        feeding: Make[Feeding] = Truth,
+        chunk: Count = CHUNK,
+    ):
         super().__init__()
         self.feeding = feeding()
         self.truth = Truth()
@@ -31,11 +41,16 @@ class CrossEntropy(nn.Module):
 
     def forward(self, model: Model, batch: Batch, step: int | None = None) -> Loss:
         outputs = self.truth(model, batch, 0) if step is None else self.feeding(model, batch, step)
-        hidden = outputs[batch.target.mask]  # [M,D], real positions only
-        targets = batch.target.data[batch.target.mask]
-        total, likelihood, right = head_and_loss(hidden, model.head, targets, self.smoothing, self.chunk)
-        count = torch.tensor(float(len(targets)), device=hidden.device)
-        return Loss(total, count, {"nll": likelihood, "accuracy": 100 * right})
+        return cross_entropy(model.head, outputs, batch.target, self.smoothing, self.chunk)
+
+
+def cross_entropy(head: Head, outputs: Tensor, target: Padded, smoothing: float = 0.0, chunk: int = CHUNK) -> Loss:
+    """The loss of a decoder's outputs [B,T,D] for a target [B,T], as CrossEntropy describes it."""
+    hidden = outputs[target.mask]  # [M,D], real positions only
+    targets = target.data[target.mask]
+    total, likelihood, right = head_and_loss(hidden, head, targets, smoothing, chunk)
+    count = torch.tensor(float(len(targets)), device=hidden.device)
+    return Loss(total, count, {"nll": likelihood, "accuracy": 100 * right})
 
 
 def head_and_loss(

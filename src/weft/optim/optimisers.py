@@ -33,6 +33,9 @@ class Moments:
         self.parameters: list[nn.Parameter] = inner.param_groups[0]["params"]
 
     def advance(self, rate: float) -> None:
+        for parameter in self.parameters:
+            if parameter.grad is not None and parameter.grad.is_sparse:
+                parameter.grad = parameter.grad.to_dense()  # all rows move: those without a gradient by their means
         self.inner.param_groups[0]["lr"] = rate
         self.inner.step()
         self.inner.zero_grad()

@@ -2,7 +2,8 @@
 
     weights.safetensors   config.json   source.tokenizer.json   target.tokenizer.json   metrics.json   manifest.json
 
-With one vocabulary for both sides there is no target.tokenizer.json.
+With one vocabulary for both sides there is no target.tokenizer.json; with a source of pictures, source.picture.json
+says how they are read.
 """
 
 import json
@@ -19,19 +20,21 @@ from weft.config.registry import REGISTRY
 from weft.core.errors import UserError
 from weft.model.build import build
 from weft.model.model import Model
+from weft.picture.reader import PictureReader
 from weft.store.files import atomic_folder, recover_folder
 from weft.store.manifest import MANIFEST, check_manifest, write_manifest
+from weft.text.reader import Reader
 from weft.text.tokenizer import Tokenizer
 
 WEIGHTS, CONFIG, METRICS = "weights.safetensors", "config.json", "metrics.json"
-SOURCE, TARGET = "source.tokenizer.json", "target.tokenizer.json"
+SOURCE, TARGET = "source", "target"
 
 
 class Trained(NamedTuple):
-    """A model with the words it knows and the recipe that made it."""
+    """A model with the words it knows and the recipe that made it. source_tokenizer: or what reads pictures."""
 
     model: Model
-    source_tokenizer: Tokenizer
+    source_tokenizer: Reader
     target_tokenizer: Tokenizer
     recipe: Recipe
     metrics: dict[str, Any]
@@ -58,12 +61,23 @@ def load_model(path: Path) -> Trained:
     """Check every file against the manifest, then build the model and fill in its weights."""
     folder = find_model(path)
     check_manifest(folder)
-    recipe = read(json.loads((folder / CONFIG).read_text("utf-8")), Recipe, REGISTRY)
+    recipe = read_recipe(folder)
     source, target = load_tokenizers(folder)
     model = build(recipe.model, source.vocabulary(), target.vocabulary(), joint=recipe.text.joint)
     fill(model, load_file(folder / WEIGHTS), folder / WEIGHTS)
     model.eval()
     return Trained(model, source, target, recipe, json.loads((folder / METRICS).read_text("utf-8")))
+
+
+def recipe_of(path: Path) -> Recipe:
+    """The recipe that made the model in a run or model folder."""
+    folder = find_model(path)
+    check_manifest(folder)
+    return read_recipe(folder)
+
+
+def read_recipe(folder: Path) -> Recipe:
+    return read(json.loads((folder / CONFIG).read_text("utf-8")), Recipe, REGISTRY)
 
 
 def find_model(path: Path) -> Path:
@@ -95,15 +109,18 @@ def fill(model: Model, tensors: Mapping[str, Tensor], origin: Path) -> None:
         weight.copy_(tensors[name])
 
 
-def save_tokenizers(folder: Path, source: Tokenizer, target: Tokenizer) -> None:
-    source.save(folder / SOURCE)
+def save_tokenizers(folder: Path, source: Reader, target: Tokenizer) -> None:
+    source.save(folder / f"{SOURCE}.{source.ending}")
     if target is not source:
-        target.save(folder / TARGET)
+        target.save(folder / f"{TARGET}.{target.ending}")
 
 
-def load_tokenizers(folder: Path) -> tuple[Tokenizer, Tokenizer]:
-    source = Tokenizer.load(folder / SOURCE)
-    return source, Tokenizer.load(folder / TARGET) if (folder / TARGET).exists() else source
+def load_tokenizers(folder: Path) -> tuple[Reader, Tokenizer]:
+    pictures, target = folder / f"{SOURCE}.{PictureReader.ending}", folder / f"{TARGET}.{Tokenizer.ending}"
+    if pictures.exists():
+        return PictureReader.load(pictures), Tokenizer.load(target)
+    source = Tokenizer.load(folder / f"{SOURCE}.{Tokenizer.ending}")
+    return source, Tokenizer.load(target) if target.exists() else source
 
 
 def write_json(path: Path, value: object) -> None:

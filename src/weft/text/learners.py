@@ -15,7 +15,7 @@ Every kind gives the same tokenizer for the same lines.
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, TypeGuard
 
 import tokenizers
 from tokenizers import models, trainers
@@ -43,24 +43,40 @@ from weft.text.pieces import (
     symbols,
     words,
 )
+from weft.text.reader import Reader, Reads
 from weft.text.tokenizer import Tokenizer
 
 LONGEST_WORD = 1000  # letters; WordPiece takes time that is quadratic in them
 
 
-class Learner(Protocol):
-    """Learns a tokenizer from lines. `dropout`: the share of merges left out in training (0: the kind has none)."""
+class SourceLearner(Protocol):
+    """Learns to read lines. `dropout`: the share of merges left out in training (0: the kind has none)."""
+
+    @property
+    def reads(self) -> Reads: ...
 
     @property
     def dropout(self) -> float: ...
 
+    def learn(self, lines: Iterable[str]) -> Reader: ...
+
+
+class Learner(SourceLearner, Protocol):
+    """Learns a tokenizer, which reads and writes."""
+
     def learn(self, lines: Iterable[str]) -> Tokenizer: ...
+
+
+def learns_text(learner: SourceLearner) -> TypeGuard[Learner]:
+    """Does it learn a tokenizer? Then it can be the learner of a target too."""
+    return learner.reads == "text"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Character:
     """A piece a letter, the space among them. Exact but for `normalise`, `lowercase` and unknown letters."""
 
+    reads: ClassVar[Reads] = "text"
     dropout: ClassVar[float] = 0.0
     normalise: Form = "nfc"
     lowercase: bool = False
@@ -78,6 +94,7 @@ class Character:
 class Byte:
     """A piece for each of the 256 bytes, the text in UTF-8. Exact for every text, with nothing to learn."""
 
+    reads: ClassVar[Reads] = "text"
     dropout: ClassVar[float] = 0.0
     normalise: Form = "none"
     lowercase: bool = False
@@ -96,6 +113,7 @@ class Whitespace:
     unknown piece itself.
     """
 
+    reads: ClassVar[Reads] = "text"
     dropout: ClassVar[float] = 0.0
     normalise: Form = "none"
     lowercase: bool = False
@@ -119,6 +137,7 @@ class Word:
     Exact for known words, but for `normalise` and `lowercase`.
     """
 
+    reads: ClassVar[Reads] = "text"
     dropout: ClassVar[float] = 0.0
     normalise: Form = "nfc"
     lowercase: bool = False
@@ -144,6 +163,7 @@ class BPE:
     token` for unknown letters). `dropout`: the share of merges left out in training (Provilkov et al. 2020).
     """
 
+    reads: ClassVar[Reads] = "text"
     normalise: Form = "nfc"
     lowercase: bool = False
     size: Count = 8_000
@@ -168,6 +188,7 @@ class WordPiece:
     with an unknown letter is one unknown piece; all else is exact, but for `normalise` and `lowercase`.
     """
 
+    reads: ClassVar[Reads] = "text"
     dropout: ClassVar[float] = 0.0
     normalise: Form = "nfc"
     lowercase: bool = False
@@ -195,6 +216,7 @@ class Unigram:
     token` for unknown letters).
     """
 
+    reads: ClassVar[Reads] = "text"
     dropout: ClassVar[float] = 0.0
     normalise: Form = "nfc"
     lowercase: bool = False

@@ -10,7 +10,8 @@ from weft.core.errors import ConfigError, Problem
 from weft.core.randomness import seed_for
 from weft.core.types import Count, Make
 from weft.text.dropout import BpeDropout, Noise
-from weft.text.learners import BPE, Learner
+from weft.text.learners import BPE, Learner, SourceLearner, learns_text
+from weft.text.reader import Reader, Reads, is_tokenizer
 from weft.text.rereading import Rereadable, readable_again
 from weft.text.tokenizer import Tokenizer
 
@@ -19,44 +20,56 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, kw_only=True)
 class Text:
-    """source, target: the kind of tokenizer of each side (target: as the source unless given). joint: one tokenizer,
-    learned over both sides, serves both. sample: pairs at most from which tokenizers are learned, drawn at random. The
-    library that learns needs up to a kilobyte of memory for each different word in them.
+    """source, target: the kind of tokenizer of each side (target: as the source unless given); a source may also name
+    pictures. joint: one tokenizer, learned over both sides, serves both. sample: pairs at most from which tokenizers
+    are learned, drawn at random. The library that learns needs up to a kilobyte of memory for each different word in
+    them.
     """
 
-    source: Make[Learner] = BPE
+    source: Make[SourceLearner] = BPE
     target: Make[Learner] | None = None
     joint: bool = True
     sample: Count = 200_000
 
 
-def learners(text: Text) -> tuple[Learner, Learner]:
+def learners(text: Text) -> tuple[SourceLearner, Learner]:
     """The learner of each side."""
     source = text.source()
     target = source if text.target is None else text.target()
+    if not learns_text(target):
+        raise ConfigError([Problem("text.target", "is missing: pictures can only be read; write target: character")])
+    if text.joint and not learns_text(source):
+        raise ConfigError(
+            [Problem("text.joint", "true, but pictures share no vocabulary with text: write joint: false")]
+        )
     if text.joint and source != target:
         problem = "true, but text.source and text.target differ: one tokenizer cannot be both; write joint: false"
         raise ConfigError([Problem("text.joint", problem)])
     return source, target
 
 
-def learn_tokenizers(text: Text, pairs: Iterable[tuple[str, str]], seed: int) -> tuple[Tokenizer, Tokenizer]:
-    """The tokenizer of each side, learned from a sample of the pairs; twice the same object if `joint`."""
+def reads(text: Text) -> Reads:
+    """What the lines of the source are, or name."""
+    return text.source().reads
+
+
+def learn_tokenizers(text: Text, pairs: Iterable[tuple[str, str]], seed: int) -> tuple[Reader, Tokenizer]:
+    """What reads the source, and the target's tokenizer, learned from a sample of the pairs; one object if `joint`."""
     source, target = learners(text)
     sample = _sample(readable_again(pairs), text.sample, seed)
     if text.joint:
-        tokenizer = source.learn(Rereadable(lambda: chain.from_iterable(sample)))
+        tokenizer = target.learn(Rereadable(lambda: chain.from_iterable(sample)))
         return tokenizer, tokenizer
     sources = Rereadable(lambda: (line for line, _ in sample))
     targets = Rereadable(lambda: (line for _, line in sample))
     return source.learn(sources), target.learn(targets)
 
 
-def training_noise(text: Text, tokenizers: tuple[Tokenizer, Tokenizer]) -> tuple[Noise | None, Noise | None]:
+def training_noise(text: Text, readers: tuple[Reader, Tokenizer]) -> tuple[Noise | None, Noise | None]:
     """The dropout of each side's tokenizer; None where there is none."""
     source, target = (
-        BpeDropout(tokenizer, learner.dropout) if learner.dropout > 0.0 else None
-        for learner, tokenizer in zip(learners(text), tokenizers, strict=True)
+        BpeDropout(reader, learner.dropout) if learner.dropout > 0.0 and is_tokenizer(reader) else None
+        for learner, reader in zip(learners(text), readers, strict=True)
     )
     return source, target
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import tokenizers
@@ -15,6 +15,7 @@ import tokenizers
 from weft.core.errors import UserError
 from weft.core.marks import FIRST_PIECE, NAMES
 from weft.text.pieces import BYTE_PIECES, SHOWN_SPACE
+from weft.text.reader import Reads
 from weft.text.rows import Rows
 
 
@@ -26,6 +27,10 @@ class Tokenizer:
     size: the number of ids, marks included. unknown: the id of the unknown piece; None where bytes stand in for what
     was never seen. byte_pieces: the ids of single bytes. fingerprint: equal for tokenizers that do the same.
     """
+
+    reads: ClassVar[Reads] = "text"
+    shape: ClassVar[tuple[int, ...]] = ()
+    ending: ClassVar[str] = "tokenizer.json"
 
     def __init__(self, library: tokenizers.Tokenizer):
         described = library.to_str()

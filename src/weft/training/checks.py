@@ -1,19 +1,29 @@
 """What can be wrong in a recipe though every name and type is right: told before any data is read."""
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Never
 
 import torch
 
+from weft.config.reader import describe
 from weft.config.recipe import Recipe
+from weft.config.registry import REGISTRY
 from weft.core.errors import ConfigError, Problem, UserError
+from weft.core.marks import NAMES
 from weft.metric.evaluate import METRICS
 from weft.model.build import build
 from weft.model.model import Model
-from weft.text.settings import learners
+from weft.objective.role import Given
+from weft.store.model_folder import find_model
+from weft.text.settings import learners, reads
 from weft.training.budget import ENDLESS
+from weft.training.given import looks
+from weft.training.initial import check_start
+from weft.training.matching import mismatches
 from weft.training.validation import LOSSES
 
-ANY_VOCABULARY = ("a", "b")  # before there is one
+ANY_VOCABULARY = (*NAMES, "a", "b")  # before there is one
 
 
 def check(recipe: Recipe) -> None:
@@ -23,8 +33,10 @@ def check(recipe: Recipe) -> None:
         *_length(recipe),
         *_attempt("text", lambda: learners(recipe.text)),
         *_one_sided(recipe),
+        *_pictures(recipe),
         *_model(recipe),
         *_validation(recipe),
+        *_attempt("train.start", lambda: check_start(recipe)),
         *_attempt("train.validation.search", recipe.train.validation.search),
         *_attempt("translate.search", recipe.translate.search),
     ]
@@ -46,6 +58,18 @@ def _one_sided(recipe: Recipe) -> Iterator[Problem]:
     if recipe.data.one_sided and recipe.train.validation.lines:
         text = "a language model translates no lines: write 0, and train.validation.choose: perplexity"
         yield Problem("train.validation.lines", text)
+
+
+def _pictures(recipe: Recipe) -> Iterator[Problem]:
+    """Is the source embedded as what it is?"""
+    source, target = (describe(make, REGISTRY)["type"] for make in (recipe.model.source, recipe.model.target))
+    pictures, pixels = reads(recipe.text) == "pictures", source == "pixels"
+    if pictures and not pixels:
+        yield Problem("model.source", "takes text, but text.source names pictures: write the type pixels")
+    elif pixels and not pictures:
+        yield Problem("model.source", "pixels, but text.source is text: write text.source: picture, or the type tokens")
+    if target == "pixels":
+        yield Problem("model.target", "pixels, but pictures can only be read: write the type tokens")
 
 
 def _length(recipe: Recipe) -> Iterator[Problem]:
@@ -90,10 +114,15 @@ def _model(recipe: Recipe) -> list[Problem]:
         *(
             Problem("data.max_length", f"is {longest}, but model.{name} has positions for {limit} tokens, END counted")
             for model in built
-            for name, limit in (("source", model.source.limit), ("target", model.target.limit))
+            for name, limit in (
+                ("source", model.source.limit),
+                ("target", model.target.limit),
+                ("lattice", None if model.lattice is None else model.lattice.limit),
+            )
             if limit is not None and limit < longest + 1
         ),
-        *(problem for model in built for problem in _sides(recipe, model)),
+        *(problem for model in built for problem in [*_sides(recipe, model), *_objective(recipe, model)]),
+        *(problem for model in built for problem in mismatches(recipe, model, ANY_VOCABULARY)),
     ]
 
 
@@ -105,6 +134,28 @@ def _sides(recipe: Recipe, model: Model) -> Iterator[Problem]:
     elif model.is_language_model and not recipe.data.one_sided:
         text = "none, so a source would not be read: write data.one_sided: true, and one text file as data.train"
         yield Problem("model.encoder", text)
+
+
+def _objective(recipe: Recipe, model: Model) -> list[Problem]:
+    """Make the objective with all that is known without data; one that asks for more is made later."""
+
+    def load(folder: str) -> Model:
+        find_model(Path(folder).expanduser())
+        return model
+
+    given = Given(unread, load, counts=unread, looks=lambda: looks(model))
+    try:
+        return _attempt("objective", lambda: recipe.objective(given))
+    except UnreadError:
+        return []
+
+
+class UnreadError(Exception):
+    """The data is asked for before it is read."""
+
+
+def unread(*_: object) -> Never:
+    raise UnreadError
 
 
 def _attempt(place: str, make: Callable[[], object]) -> list[Problem]:

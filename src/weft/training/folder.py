@@ -3,7 +3,7 @@
 config.yaml      the resolved configuration, defaults written out
 recipe.yaml      the chosen recipe, to edit, with the reasons (only where one was chosen)
 data.json        the data table
-source.tokenizer.json, target.tokenizer.json
+source.tokenizer.json (of pictures: source.picture.json), target.tokenizer.json
 log.jsonl        a line per report of progress
 checkpoints/     the newest two, for going on
 best/  last/     model folders
@@ -23,6 +23,7 @@ from weft.config.registry import REGISTRY
 from weft.core.errors import UserError
 from weft.store.files import check_free, locked, new_folder, remove_leftovers, write_atomically
 from weft.store.model_folder import load_tokenizers, save_tokenizers, write_json
+from weft.text.reader import Reader
 from weft.text.tokenizer import Tokenizer
 from weft.training.prepare import PreparedData
 
@@ -82,7 +83,7 @@ class RunFolder:
             if place.is_dir():
                 remove_leftovers(place)
 
-    def tokenizers(self) -> tuple[Tokenizer, Tokenizer]:
+    def tokenizers(self) -> tuple[Reader, Tokenizer]:
         return load_tokenizers(self.path)
 
     def check_same_data(self, prepared: PreparedData) -> None:

@@ -195,9 +195,12 @@ class Loop:
             self.display.say(validation_line(record, chosen, improved=improved))
 
     def save(self) -> None:
-        """Write a checkpoint from which the run goes on exactly, unless this step has one."""
-        if self.saved_step == self.position.step:
-            return
+        """Write a checkpoint, unless this step has one."""
+        if self.saved_step != self.position.step:
+            self.write_checkpoint()
+
+    def write_checkpoint(self) -> None:
+        """Write down all from which the run goes on exactly."""
         groups = {
             "weights": weights_of(self.parts.trained.model),
             "optimiser": self.parts.optimiser.tensors(),

@@ -9,7 +9,8 @@ from weft.data.cache import TokenCache, build_or_open, build_or_open_whole
 from weft.data.corpus import Corpus
 from weft.data.report import Report, make_report, render
 from weft.text.dropout import Noise
-from weft.text.settings import learn_tokenizers, training_noise
+from weft.text.reader import Reader
+from weft.text.settings import learn_tokenizers, reads, training_noise
 from weft.text.tokenizer import Tokenizer
 from weft.training.progress import Display
 
@@ -26,7 +27,7 @@ class Split:
 class PreparedData:
     """Data as the loop needs it, and what was found out about it on the way."""
 
-    source: Tokenizer
+    source: Reader
     target: Tokenizer
     train: Split
     valid: Split | None
@@ -35,9 +36,9 @@ class PreparedData:
     fingerprints: dict[str, str]  # of the files of each split
 
 
-def prepare(recipe: Recipe, tokenizers: tuple[Tokenizer, Tokenizer] | None, display: Display) -> PreparedData:
+def prepare(recipe: Recipe, tokenizers: tuple[Reader, Tokenizer] | None, display: Display) -> PreparedData:
     """Read the files, learn the tokenizers (unless a run has them already), tokenize, and show the data table."""
-    corpora = recipe.data.splits()
+    corpora = recipe.data.splits(reads(recipe.text))
     if tokenizers is None:
         display.say(f"learning tokenizers from {corpora['train']}")
         tokenizers = learn_tokenizers(recipe.text, corpora["train"].pairs(), recipe.train.seed)
@@ -56,7 +57,7 @@ def prepare(recipe: Recipe, tokenizers: tuple[Tokenizer, Tokenizer] | None, disp
 
 
 def tokenized(
-    name: str, corpus: Corpus, tokenizers: tuple[Tokenizer, Tokenizer], recipe: Recipe, display: Display
+    name: str, corpus: Corpus, tokenizers: tuple[Reader, Tokenizer], recipe: Recipe, display: Display
 ) -> TokenCache:
     """The tokens of a split: only in training are pairs left out."""
     make = build_or_open if name == "train" else build_or_open_whole

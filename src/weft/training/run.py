@@ -12,17 +12,21 @@ import torch
 from weft.config.recipe import Recipe
 from weft.core.numbers import spoken_minutes
 from weft.core.randomness import set_draws
-from weft.data.batches import Batches
+from weft.data.batches import Batches, Noises
 from weft.engine.device import pick_device
 from weft.model.build import build, parameters
+from weft.model.model import Model
 from weft.store.checkpoint import newest_checkpoint, remove_old
 from weft.store.model_folder import Trained
 from weft.training.budget import ENDLESS, Spent
 from weft.training.checks import check
+from weft.training.fitting import too_long
 from weft.training.folder import RunFolder
+from weft.training.given import given
+from weft.training.initial import load_start, take_weights, tokenizers_of
 from weft.training.interrupt import listening
 from weft.training.loop import End, Loop, Parts
-from weft.training.prepare import PreparedData, prepare
+from weft.training.prepare import PreparedData, Split, prepare
 from weft.training.progress import Display
 from weft.training.validation import Validator
 
@@ -45,11 +49,14 @@ def new_run(
     folder = RunFolder(out)
     folder.check_free()
     place = pick_device(device)
-    prepared = prepare(recipe, None, display)
-    parts = make_parts(recipe, prepared, place)
+    start = load_start(recipe)
+    prepared = prepare(recipe, tokenizers_of(start), display)
+    parts = make_parts(recipe, prepared, place, display)
     folder.create(recipe, prepared, written)
+    loop = Loop(folder, recipe, parts, display, Spent(time.monotonic() - began))
     with folder.locked():
-        return go(Loop(folder, recipe, parts, display, Spent(time.monotonic() - began)))
+        begin(loop, start)
+        return go(loop)
 
 
 def resume(out: Path, display: Display, device: str = "auto") -> End:
@@ -67,12 +74,14 @@ def resume_locked(folder: RunFolder, display: Display, device: str, began: float
     folder.tidy()
     prepared = prepare(recipe, folder.tokenizers(), display)
     folder.check_same_data(prepared)
-    parts = make_parts(recipe, prepared, pick_device(device))
+    parts = make_parts(recipe, prepared, pick_device(device), display)
     loop = Loop(folder, recipe, parts, display, Spent(time.monotonic() - began))
     checkpoint = newest_checkpoint(folder.checkpoints, display.say)
     if checkpoint is not None:
         loop.restore(checkpoint)
         remove_old(folder.checkpoints, loop.position.step)
+    else:
+        begin(loop, load_start(recipe))
     if loop.position.step == recipe.train.steps:
         display.say(f"this run is finished: all of its {recipe.train.steps:,} steps were made")
         return "done"
@@ -81,30 +90,46 @@ def resume_locked(folder: RunFolder, display: Display, device: str, began: float
     return go(loop)
 
 
-def make_parts(recipe: Recipe, prepared: PreparedData, device: torch.device) -> Parts:
-    """Make what the recipe names. First weights depend on the seed alone."""
-    settings, longest = recipe.train, recipe.data.max_length
+def begin(loop: Loop, start: Trained | None) -> None:
+    """Take the weights of the model to start from, and keep them, so that going on never needs its folder again."""
+    if start is not None:
+        take_weights(loop.parts.trained, start)
+        loop.write_checkpoint()
+
+
+def make_parts(recipe: Recipe, prepared: PreparedData, device: torch.device, display: Display) -> Parts:
+    """Make what the recipe names, and tell which pairs the model cannot say. First weights depend on the seed alone."""
+    settings = recipe.train
     set_draws(settings.seed, "weights")
     model = build(recipe.model, prepared.source.vocabulary(), prepared.target.vocabulary(), joint=recipe.text.joint).to(
         device
     )
-    objective = recipe.objective()
+    trained = Trained(model, prepared.source, prepared.target, recipe, {})
+    objective = recipe.objective(given(trained, prepared.train.cache))
     validator = None
     if prepared.valid is not None:
         pairs = list(islice(prepared.valid.corpus.pairs(), settings.validation.lines))
-        batches = Batches(prepared.valid.cache, settings.batch_tokens, settings.seed, longest=longest)
+        batches = batches_of(recipe, "valid", prepared.valid, model, display)
         validator = Validator(objective, batches, pairs, recipe)
     return Parts(
-        trained=Trained(model, prepared.source, prepared.target, recipe, {}),
+        trained=trained,
         objective=objective,
         optimiser=settings.optimiser(model.parameters()),
         schedule=settings.schedule(settings.steps or ENDLESS),
         average=settings.average() if settings.average else None,
-        batches=Batches(
-            prepared.train.cache, settings.batch_tokens, settings.seed, noise=prepared.noise, longest=longest
-        ),
+        batches=batches_of(recipe, "train", prepared.train, model, display, noise=prepared.noise),
         validate=validator,
     )
+
+
+def batches_of(
+    recipe: Recipe, name: str, split: Split, model: Model, display: Display, *, noise: Noises | None = None
+) -> Batches:
+    """The batches of a split, without the pairs that the model's lattice, if it has one, cannot say."""
+    settings, longest = recipe.train, recipe.data.max_length
+    as_they_are = Batches(split.cache, settings.batch_tokens, settings.seed, longest=longest)
+    left_out = too_long(model, name, split, as_they_are, display)
+    return Batches(split.cache, settings.batch_tokens, settings.seed, noise=noise, longest=longest, left_out=left_out)
 
 
 def go(loop: Loop) -> End:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from weft.data.batches import Batch
 from weft.model.model import Model
@@ -45,13 +45,21 @@ def update(
         torch.autograd.backward(loss.total)
         total, count = total + loss.total.item(), count + loss.count.item()
         parts.update({name: part.item() for name, part in loss.parts.items()})
-    gradients = [parameter.grad for parameter in model.parameters() if parameter.grad is not None]
+    gradients = [numbers for parameter in model.parameters() if (numbers := gradient_of(parameter)) is not None]
     norm = float(nn.utils.get_total_norm(gradients)) / count
     if not math.isfinite(norm) or not math.isfinite(total):
         raise NotFiniteError
     torch._foreach_mul_(gradients, (1.0 if clip is None else min(1.0, clip / (norm + 1e-6))) / count)
     optimiser.advance(rate)
     return Sums(total, count, norm, dict(parts))
+
+
+def gradient_of(parameter: nn.Parameter) -> Tensor | None:
+    """The gradient, to be read and changed in place; of a sparse one the rows that it holds, each once."""
+    if parameter.grad is None or not parameter.grad.is_sparse:
+        return parameter.grad
+    parameter.grad = parameter.grad.coalesce()
+    return parameter.grad.values()
 
 
 class NotFiniteError(Exception):

@@ -11,6 +11,7 @@ import torch
 
 from weft.config.recipe import Recipe
 from weft.data.batches import Batches
+from weft.engine.reading import reading_of
 from weft.engine.translator import Translator
 from weft.metric.evaluate import evaluate
 from weft.objective.role import Objective
@@ -54,7 +55,8 @@ class Validator:
         if not self.pairs:
             return {}
         settings = self.recipe.train.validation
-        translator = Translator(trained, settings.search(), self.recipe.translate)
+        reading = reading_of(trained, settings.reading)
+        translator = Translator(trained, settings.search(), self.recipe.translate, reading)
         outputs = [translation.text for translation in translator.translate(source for source, _ in self.pairs)]
         scores = evaluate(outputs, [[target] for _, target in self.pairs], settings.metrics)
         examples = [{"source": s, "target": t, "output": o} for (s, t), o in zip(self.pairs[:3], outputs, strict=False)]

@@ -22,8 +22,10 @@ class TransformerDecoder(nn.Module):
 
     Where the memory has no width there is no attention to it, and the decoder is a language model (Liu et al. 2018).
 
-    State: memory = each layer's prepared keys and values; carry = each layer's keys and values so far. The attention
-    given out is the last layer's, the mean of its heads.
+    reach: how many of the steps before it a step sees beside itself; none: all.
+
+    State: memory = each layer's prepared keys and values; carry = each layer's keys and values so far, of which no more
+    are kept than the reach. The attention given out is the last layer's, the mean of its heads.
     """
 
     def __init__(
@@ -37,6 +39,7 @@ class TransformerDecoder(nn.Module):
         norm: Norm = "pre",
         activation: Activation = "relu",
         rotary: bool = False,
+        reach: Count | None = None,
         dropout: Rate = 0.1,
         attention_dropout: Rate = 0.0,
     ):
@@ -45,7 +48,7 @@ class TransformerDecoder(nn.Module):
         self.layers = stack(
             Layer(
                 input_dim,
-                SelfAttention(input_dim, heads=heads, rotary=rotary, dropout=attention_dropout),
+                SelfAttention(input_dim, heads=heads, rotary=rotary, reach=reach, dropout=attention_dropout),
                 Attention(input_dim, memory, heads=heads, projected=True, dim=input_dim, dropout=attention_dropout)
                 if memory.keys
                 else None,

@@ -15,7 +15,10 @@ from weft.nn.stack import stack
 
 
 class TransformerEncoder(nn.Module):
-    """Layers of self-attention and a position-wise network; the width is the embedding's."""
+    """Layers of self-attention and a position-wise network; the width is the embedding's.
+
+    reach: how many positions to each side are seen; none: all.
+    """
 
     def __init__(
         self,
@@ -27,6 +30,7 @@ class TransformerEncoder(nn.Module):
         norm: Norm = "pre",
         activation: Activation = "relu",
         rotary: bool = False,
+        reach: Count | None = None,
         dropout: Rate = 0.1,
         attention_dropout: Rate = 0.0,
     ):
@@ -36,7 +40,7 @@ class TransformerEncoder(nn.Module):
         self.layers = stack(
             Layer(
                 input_dim,
-                SelfAttention(input_dim, heads=heads, rotary=rotary, dropout=attention_dropout),
+                SelfAttention(input_dim, heads=heads, rotary=rotary, reach=reach, dropout=attention_dropout),
                 FeedForward(input_dim, hidden=hidden, activation=activation, dropout=dropout),
                 norm,
                 dropout,
@@ -51,7 +55,8 @@ class TransformerEncoder(nn.Module):
         y = x.data
         for number, layer in enumerate(self.layers):
             y, weights = layer(y, bias)
-            watch.note(f"encoder.{number}.self", weights)
+            if weights is not None:
+                watch.note(f"encoder.{number}.self", weights)
         y = self.norm(y)
         return Memory(y, y, x.mask)
 
@@ -66,8 +71,8 @@ class Layer(nn.Module):
         self.around_attention = Residual(dim, norm=norm, dropout=dropout)
         self.around_feedforward = Residual(dim, norm=norm, dropout=dropout)
 
-    def forward(self, x: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
-        """The next layer's input, and where each position looked [N,H,T,T]."""
+    def forward(self, x: Tensor, bias: Tensor) -> tuple[Tensor, Tensor | None]:
+        """The next layer's input, and where each position looked [N,H,T,T], if the attention tells."""
         y, weights = self.attention(self.around_attention.enter(x), bias)
         x = self.around_attention.leave(x, y)
         return self.around_feedforward.leave(x, self.feedforward(self.around_feedforward.enter(x))), weights

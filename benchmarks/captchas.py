@@ -1,0 +1,138 @@
+"""Captchas: five characters, bent and scratched, drawn by the package captcha; how many does a model read whole?
+
+From the root of the repository:
+
+    python -m benchmarks.captchas make FOLDER                    # train.tsv, valid.tsv, test.tsv and their pictures
+    weft train configs/ctc-ocr.yaml data.folder=FOLDER --minutes 20 --out runs/captchas
+    python -m benchmarks.captchas score runs/captchas FOLDER --json captchas.json
+
+A picture is 160 x 60 pixels, and a function of a seed, of the file that names it, and of its number: no picture of one
+file is in another. The share that is read is told with the interval that holds the true one 95 times of 100 (Wilson
+1927).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from math import sqrt
+from pathlib import Path
+from random import Random
+from typing import Annotated, Any, NamedTuple
+from unittest.mock import patch
+
+import typer
+from benchmarks.ending import JsonFile, write_json
+from benchmarks.machine import machine
+
+import weft
+from weft.core.errors import UserError
+from weft.core.randomness import seed_for
+from weft.engine.evaluation import read_table, sources_for
+from weft.metric.evaluate import evaluate
+from weft.model.build import parameters
+from weft.store.files import write_atomically
+
+SYMBOLS = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"  # without 0, O, 1 and I, which look alike
+LENGTH = 5
+A_FOLDER = 1000  # pictures in each
+DEVIATIONS = 1.96  # for 95 %
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=None)
+Folder = Annotated[Path, typer.Argument(help="Where the pictures and the tables are.")]
+
+
+class Draws:
+    """What the package takes from `secrets`, but the same numbers for the same seed."""
+
+    def __init__(self, seed: int):
+        self._draws = Random(seed)
+        self.randbits = self._draws.getrandbits
+        self.randbelow = self._draws.randrange
+        self.choice = self._draws.choice
+
+
+class Share(NamedTuple):
+    """So many of all were right."""
+
+    right: int
+    of: int
+
+    def interval(self) -> tuple[float, float]:
+        """Wilson's score interval."""
+        share, square = self.right / self.of, DEVIATIONS**2
+        middle = share + square / (2 * self.of)
+        reach = DEVIATIONS * sqrt(share * (1 - share) / self.of + square / (4 * self.of**2))
+        return (middle - reach) / (1 + square / self.of), (middle + reach) / (1 + square / self.of)
+
+    def __str__(self) -> str:
+        low, high = self.interval()
+        return f"{self.right / self.of:.1%} of {self.of:,} captchas are read whole ({low:.1%} to {high:.1%})"
+
+
+def draw(folder: Path, split: str, seed: int, number: int) -> str:
+    """Write the picture with this number, and give its line of the table."""
+    from captcha import image
+
+    own = seed_for(seed, f"captcha {split}", number)
+    text = "".join(Random(own).choices(SYMBOLS, k=LENGTH))
+    name = f"{split}/{number // A_FOLDER:03}/{number:06}.png"
+    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    with patch.object(image, "secrets", Draws(own)):
+        image.ImageCaptcha().write(text, str(folder / name))
+    return f"{name}\t{text}\n"
+
+
+@app.command()
+def make(
+    folder: Folder,
+    train: Annotated[int, typer.Option(min=1, help="Pictures for training.")] = 60_000,
+    valid: Annotated[int, typer.Option(min=1, help="Pictures for validation.")] = 500,
+    test: Annotated[int, typer.Option(min=1, help="Pictures for the score.")] = 1000,
+    seed: Annotated[int, typer.Option(help="Another one gives other pictures.")] = 1,
+    workers: Annotated[int, typer.Option(min=1, help="Processes that draw.")] = 2,
+) -> None:
+    """Draw the captchas."""
+    try:
+        import captcha.image  # noqa: F401
+    except ImportError:
+        raise UserError("the package captcha draws them: pip install captcha") from None
+    with ProcessPoolExecutor(workers) as pool:
+        for split, count in (("train", train), ("valid", valid), ("test", test)):
+            lines = pool.map(partial(draw, folder, split, seed), range(count), chunksize=100)
+            write_atomically(folder / f"{split}.tsv", "".join(lines).encode())
+            print(f"{folder / split}.tsv: {count:,} pictures")
+
+
+@app.command()
+def score(
+    run: Annotated[Path, typer.Argument(help="A run folder or a model folder.")],
+    folder: Folder,
+    json_file: JsonFile = None,
+) -> None:
+    """Read the captchas of test.tsv."""
+    translator = weft.load(run)
+    examples = read_table(folder / "test.tsv")
+    outputs = [one.text for one in translator.translate(sources_for(translator, examples))]
+    share = Share(
+        sum(output in right for output, right in zip(outputs, examples.references, strict=True)), len(outputs)
+    )
+    print(share)
+    figures = report(share, outputs, examples.references) | {"weights": parameters(translator.trained.model)}
+    write_json(json_file, figures | {"machine": machine()})
+
+
+def report(share: Share, outputs: Sequence[str], references: Sequence[Sequence[str]]) -> dict[str, Any]:
+    low, high = share.interval()
+    (letters,) = evaluate(outputs, references, ["cer"])
+    read = {"read_whole": share.right / share.of, "low": low, "high": high, "pictures": share.of}
+    return read | {"letters_wrong": letters.value / 100}
+
+
+if __name__ == "__main__":
+    try:
+        app()
+    except UserError as error:
+        sys.exit(f"captchas: {error}")

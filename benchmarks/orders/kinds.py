@@ -1,0 +1,91 @@
+"""The layers that are timed, each with what Vaswani et al. 2017 say of its kind in table 1.
+
+n is the length of a sequence, d its width, r the number of positions that a restricted attention sees, k the width of a
+kernel. Every layer maps [B,n,d] to [B,n,d].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple, TypeAlias
+
+from torch import Tensor, nn
+
+from weft.core.padded import Padded
+from weft.core.tree import Tree
+from weft.nn.attention import SelfAttention
+from weft.nn.cells.lstm import LSTM
+from weft.nn.cells.role import zeros
+from weft.nn.cells.unroll import unroll
+from weft.nn.convolution import GatedConvolution, centred
+
+HEAD = 64  # numbers of a head, as published: a wider layer has more heads
+REACH = 16  # positions to either side
+KERNEL = 3
+
+Run: TypeAlias = Callable[[LSTM, Padded, Tree], tuple[Padded, Tree]]
+
+
+class Powers(NamedTuple):
+    """time ~ n^length d^width."""
+
+    length: float
+    width: float
+
+
+class Kind(NamedTuple):
+    """A kind of layer."""
+
+    name: str
+    order: str  # operations of a layer, as the table has them
+    powers: Powers  # of that order; r and k stay what they are
+    sequential: str  # operations that must wait for each other
+    path: str  # layers, or steps, from one end of a sequence to the other
+    make: Callable[[int], nn.Module]  # of a width
+
+
+class Attending(nn.Module):
+    """Multi-head self-attention with its projections, to all positions or to those at most `reach` away."""
+
+    def __init__(self, dim: int, *, reach: int | None = None):
+        super().__init__()
+        self.attention = SelfAttention(dim, heads=1 if dim % HEAD else dim // HEAD, reach=reach)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y: Tensor = self.attention(x, Padded.whole(x).bias(x.dtype)[:, None, None, :])[0]
+        return y
+
+
+class Recurring(nn.Module):
+    """An LSTM from the first position to the last."""
+
+    def __init__(self, dim: int, *, run: Run):
+        super().__init__()
+        self.cell = LSTM(dim, 0, dim=dim)
+        self.run = run
+
+    def forward(self, x: Tensor) -> Tensor:
+        outputs, _ = self.run(self.cell, Padded.whole(x), self.cell.start(zeros(self.cell, x)))
+        return outputs.data
+
+
+class Convolving(nn.Module):
+    """The gated convolution of ConvS2S around each position (Gehring et al. 2017, section 3.2)."""
+
+    def __init__(self, dim: int):
+        super().__init__()
+        self.convolution = GatedConvolution(dim, dim, kernel=KERNEL)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y: Tensor = self.convolution(centred(Padded.whole(x), KERNEL))
+        return y
+
+
+KINDS = (
+    Kind("self-attention", "n² d", Powers(2, 1), "1", "1", Attending),
+    Kind("restricted self-attention", "r n d", Powers(1, 1), "1", "n / r", partial(Attending, reach=REACH)),
+    Kind("LSTM, torch's kernel", "n d²", Powers(1, 2), "n", "n", partial(Recurring, run=LSTM.run)),
+    Kind("LSTM, our own loop", "n d²", Powers(1, 2), "n", "n", partial(Recurring, run=unroll)),
+    Kind("convolution", "k n d²", Powers(1, 2), "1", "n / k; log_k n dilated", Convolving),
+)

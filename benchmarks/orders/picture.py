@@ -1,0 +1,89 @@
+"""The picture: measured times on logarithmic axes, and the published orders as dotted lines beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from benchmarks.orders.figures import Medians
+from benchmarks.orders.kinds import Kind
+from benchmarks.orders.timing import Size
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import NullLocator
+
+from weft.inspect.lettering import FAINT, INK, LINES
+
+INCHES, DOTS = (9.6, 4.3), 125.0
+ROOM = 1.5  # above and below all lines
+LOOKS = (("#0072b2", "o"), ("#56b4e9", "s"), ("#d55e00", "^"), ("#e69f00", "v"), ("#009e73", "D"))  # of each kind
+
+
+class Panel(NamedTuple):
+    """Times over one number, while the other stays."""
+
+    title: str
+    axis: str
+    numbers: Sequence[int]
+    size: Callable[[int], Size]  # at such a number
+
+
+def panels_of(sizes: Sequence[Size]) -> list[Panel]:
+    """Over n for narrow and for wide layers, and over d for long sequences."""
+    lengths, widths = (sorted(set(numbers)) for numbers in zip(*sizes, strict=True))
+    narrow, wide, long = widths[0], widths[-1], lengths[-1]
+    return [
+        Panel(f"narrow: d = {narrow}", "length n", lengths, lambda length: Size(length, narrow)),
+        Panel(f"wide: d = {wide}", "length n", lengths, lambda length: Size(length, wide)),
+        Panel(f"long: n = {long}", "width d", widths, lambda width: Size(long, width)),
+    ]
+
+
+def draw(kinds: Sequence[Kind], found: Medians, what: str) -> Figure:
+    """`what` says whose time it is."""
+    whole = Figure(figsize=INCHES, dpi=DOTS, layout="constrained")
+    panels = panels_of(list(found[kinds[0].name]))
+    for axes, panel in zip(whole.subplots(1, len(panels), sharey=True), panels, strict=True):
+        for kind, look in zip(kinds, LOOKS, strict=True):
+            draw_kind(axes, panel, kind, found[kind.name], look)
+        name_axes(axes, panel)
+    measured = [1000 * seconds for sizes in found.values() for seconds in sizes.values()]
+    whole.axes[0].set_ylim(min(measured) / ROOM, max(measured) * ROOM)  # orders may leave it
+    whole.axes[0].set_ylabel(f"milliseconds, {what}", color=INK)
+    whole.align_xlabels()
+    whole.legend(handles=legend(kinds), loc="outside lower center", ncols=3, frameon=False, labelcolor=INK)
+    return whole
+
+
+def draw_kind(axes: Axes, panel: Panel, kind: Kind, seconds: Mapping[Size, float], look: tuple[str, str]) -> None:
+    """Its times, and its published order through the last of them."""
+    colour, marker = look
+    sizes = [panel.size(number) for number in panel.numbers]
+    times = [1000 * seconds[size] for size in sizes]
+    orders = [size.length**kind.powers.length * size.width**kind.powers.width for size in sizes]
+    published = [times[-1] * order / orders[-1] for order in orders]
+    axes.plot(panel.numbers, times, color=colour, marker=marker, markersize=4, linewidth=1.5)
+    axes.plot(panel.numbers, published, color=colour, linestyle=":", linewidth=1.1)
+
+
+def name_axes(axes: Axes, panel: Panel) -> None:
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.set_xticks(panel.numbers, [str(number) for number in panel.numbers], rotation=45, fontsize=8.5)
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.tick_params(color=FAINT, labelcolor=INK, which="both", length=2)
+    axes.set_title(panel.title, fontsize=10.5, color=INK)
+    axes.set_xlabel(panel.axis, color=INK)
+    axes.grid(color=LINES, linewidth=0.6)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.spines[["left", "bottom"]].set_color(FAINT)
+
+
+def legend(kinds: Sequence[Kind]) -> list[Line2D]:
+    measured = [
+        Line2D([], [], color=colour, marker=marker, markersize=4, linewidth=1.5, label=f"{kind.name}: {kind.order}")
+        for kind, (colour, marker) in zip(kinds, LOOKS, strict=True)
+    ]
+    return [*measured, Line2D([], [], color=INK, linestyle=":", linewidth=1.1, label="the published order")]

@@ -1,0 +1,273 @@
+"""A large vocabulary: objectives over some of the words beside the softmax over all, update by update on one data.
+
+From the root of the repository:
+
+    python -m benchmarks.sampled_softmax                                       # a made language of 100,000 words
+    python -m benchmarks.sampled_softmax --data en.txt de.txt --json sampled.json
+
+The same small Transformer is trained by each objective, from the same first weights, on the same batches. They take
+turns in one process, in the opposite order in every second round, so that a busy machine slows all. Tokens are real
+target tokens, end marks included. At the end each has made as many updates as the others, and its perplexity on pairs
+that were held out is that of the softmax over all words, whatever it was trained by. Label smoothing is off.
+
+The made language: sentences are chains of word classes, in which each class is followed by few others; within a class
+the words follow the law of Zipf, and every word stands in the text at least once. The source is the target, word by
+word in other words.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any, NamedTuple, TypeAlias
+
+import numpy as np
+import torch
+import typer
+from benchmarks.ending import JsonFile, run_command, write_json
+from benchmarks.machine import machine
+from numpy.typing import NDArray
+
+from weft.config.document import Plain
+from weft.config.load import load_recipe
+from weft.config.recipe import Recipe
+from weft.core.randomness import set_draws
+from weft.data.batches import Batch
+from weft.training.loop import Parts
+from weft.training.position import Position, stream
+from weft.training.prepare import PreparedData, prepare
+from weft.training.progress import Plain as PlainDisplay
+from weft.training.progress import display
+from weft.training.run import make_parts
+from weft.training.update import update
+
+FULL = "full"
+SPARSE = [
+    "model.source.sparse=true",
+    "model.target.sparse=true",
+    "model.head={type: linear, sparse: true}",
+    "train.optimiser=lazy-adam",
+]
+
+
+def sides_of(classes: int, bucket: int) -> dict[str, list[str]]:
+    """What is compared: names, and the settings that differ."""
+    sampled = f"objective={{type: sampled-softmax, classes: {classes}}}"
+    return {
+        FULL: ["objective={type: cross-entropy, smoothing: 0.0}"],
+        "sampled": [sampled],
+        "bucketed": [f"objective={{type: bucketed-vocabulary, classes: {bucket}}}"],
+        "sampled, lazy": [sampled, *SPARSE],
+    }
+
+
+# --- Data ----------------------------------------------------------------------------------------------------------
+
+Words: TypeAlias = NDArray[np.int64]
+
+
+def write_language(folder: Path, words: int, pairs: int, classes: int = 50) -> list[str]:
+    """Write the made language as train.source and train.target; returns the settings to read it."""
+    draws = np.random.default_rng(1)
+    lengths = draws.integers(5, 21, pairs)
+    chains = draw_words(draws, draw_classes(draws, pairs, 20, classes), words, classes)
+    rows = [chain[:length] for chain, length in zip(chains, lengths.tolist(), strict=True)]
+    rows += np.array_split(draws.permutation(words), -(-words // 12))  # every word at least once
+    rows = [rows[place] for place in draws.permutation(len(rows))]
+    for side in ("source", "target"):
+        lines = "".join(" ".join(f"{side[0]}{word}" for word in row.tolist()) + "\n" for row in rows)
+        (folder / f"train.{side}").write_text(lines, encoding="utf-8")
+    return [f"data.folder={folder}", "data.train=[train.source, train.target]", "text.source={type: whitespace}"]
+
+
+def draw_classes(draws: np.random.Generator, pairs: int, longest: int, classes: int) -> Words:
+    """[pairs, longest], chains of classes."""
+    followers = draws.dirichlet(np.full(classes, 0.1), classes).cumsum(1)  # few are likely after each
+    chains = np.empty((pairs, longest), np.int64)
+    chains[:, 0] = draws.integers(classes, size=pairs)
+    for place in range(1, longest):
+        below = followers[chains[:, place - 1]] < draws.random((pairs, 1))
+        chains[:, place] = below.sum(1).clip(max=classes - 1)
+    return chains
+
+
+def draw_words(draws: np.random.Generator, chains: Words, words: int, classes: int) -> Words:
+    """A word of each class, the word of rank r with a probability in proportion to 1 / r."""
+    shares = 1 / np.arange(1, max(1, words // classes) + 1)
+    ranks = np.searchsorted((shares / shares.sum()).cumsum(), draws.random(chains.shape)).clip(max=len(shares) - 1)
+    drawn: Words = ranks * classes + chains
+    return drawn.clip(max=words - 1)
+
+
+def model_node(dim: int, layers: int) -> dict[str, Plain]:
+    embedding: dict[str, Plain] = {"dim": dim, "positions": "sinusoidal"}
+    stack: dict[str, Plain] = {"type": "transformer", "layers": layers, "heads": 4, "hidden": 4 * dim}
+    return {"source": dict(embedding), "encoder": dict(stack), "target": dict(embedding), "decoder": dict(stack)}
+
+
+class Task(NamedTuple):
+    """What is trained on, and how."""
+
+    node: dict[str, Plain]
+    overrides: list[str]
+    prepared: PreparedData
+
+    def recipe(self, *settings: str) -> Recipe:
+        return load_recipe(self.node, [*self.overrides, *settings])
+
+
+@contextmanager
+def read_task(node: dict[str, Plain], data: tuple[Path, Path] | None, words: int, pairs: int) -> Iterator[Task]:
+    """The data as the recipe reads it: two files, or the made language."""
+    with TemporaryDirectory() as folder:
+        if data is None:
+            overrides = write_language(Path(folder), words, pairs)
+        else:
+            source, target = (path.resolve() for path in data)
+            overrides = [f"data.train=['{source}', '{target}']", f"text.source={{type: word, size: {words}}}"]
+        overrides += [f"data.cache={folder}", "text.joint=false", "data.hold_out=0.01"]
+        with display() as shown:
+            prepared = prepare(load_recipe(node, overrides), None, shown)
+        yield Task(node, overrides, prepared)
+
+
+# --- Measurement ---------------------------------------------------------------------------------------------------
+
+
+class Side:
+    """One objective's training, an update as `weft train` does it."""
+
+    def __init__(self, recipe: Recipe, prepared: PreparedData):
+        self.settings = recipe.train
+        self.parts: Parts = make_parts(recipe, prepared, torch.device("cpu"), PlainDisplay())
+        self.parts.trained.model.train()
+
+    def __call__(self, batch: Batch, step: int) -> None:
+        set_draws(self.settings.seed, "step", step)
+        parts, rate = self.parts, self.parts.schedule(step)
+        model = parts.trained.model
+        update(model, parts.objective, parts.optimiser, [batch], step=step, rate=rate, clip=self.settings.clip)
+
+    def perplexity(self) -> float | None:
+        """On what was held out, over all words; None if there is nothing."""
+        validate = self.parts.validate
+        return None if validate is None else float(validate(self.parts.trained)["perplexity"])
+
+
+Rounds: TypeAlias = dict[str, list[float]]  # tokens a second of each side, a number a round
+
+
+def measure(sides: Mapping[str, Side], batches: Sequence[Batch], warm_up: int, updates: int) -> Rounds:
+    """Warm up, then rounds of `updates` batches in which each side takes its turn, until the batches are used up."""
+    for side in sides.values():
+        take_turn(side, batches[:warm_up], 1)
+    rounds: Rounds = {name: [] for name in sides}
+    for number, first in enumerate(range(warm_up, len(batches), updates)):
+        order = 1 if number % 2 == 0 else -1
+        for name in list(sides)[::order]:
+            rounds[name].append(take_turn(sides[name], batches[first : first + updates], first + 1))
+    return rounds
+
+
+def take_turn(side: Side, batches: Sequence[Batch], step: int) -> float:
+    """Train on these batches, the first of which is the update `step`; real target tokens a second."""
+    tokens = sum(int(batch.target.mask.sum()) for batch in batches)
+    started = time.perf_counter()
+    for number, batch in enumerate(batches, step):
+        side(batch, number)
+    return tokens / (time.perf_counter() - started)
+
+
+# --- Report --------------------------------------------------------------------------------------------------------
+
+
+def make_report(rounds: Rounds, perplexities: Mapping[str, float | None]) -> dict[str, Any]:
+    """Of each side the speed, how many times that of the full softmax it is within a round, and the perplexity."""
+    return {
+        name: {
+            "tokens_per_second": spread(speeds),
+            "times_full": spread([ours / full for ours, full in zip(speeds, rounds[FULL], strict=True)]),
+            "perplexity": perplexities[name],
+        }
+        for name, speeds in rounds.items()
+    }
+
+
+def spread(values: list[float]) -> dict[str, Any]:
+    return {"median": median(values), "min": min(values), "max": max(values), "rounds": values}
+
+
+def render(facts: Mapping[str, Any], report: Mapping[str, Any]) -> str:
+    """The report as a plain table."""
+    return "\n".join(
+        [
+            "{words:,} target words, width {dim}, {layers} + {layers} layers; {batch_tokens:,} tokens a batch".format(
+                **facts
+            ),
+            "{cpu}, {cores} cores, {threads} threads, torch {torch}, Python {python}".format(**facts),
+            "{rounds} rounds of {updates} updates each in alternation, after {warm_up} to warm up".format(**facts),
+            "",
+            "                 target tokens/s (min - max)     times full (min - max)  perplexity",
+            *(row(name, side, report[FULL]["perplexity"]) for name, side in report.items()),
+        ]
+    )
+
+
+def row(name: str, side: Mapping[str, Any], full: float | None) -> str:
+    speed, times, perplexity = side["tokens_per_second"], side["times_full"], side["perplexity"]
+    speeds = f"{speed['median']:,.0f} ({speed['min']:,.0f} - {speed['max']:,.0f})"
+    ratios = f"{times['median']:.2f} ({times['min']:.2f} - {times['max']:.2f})"
+    told = "-" if perplexity is None or full is None else f"{perplexity:,.1f} ({perplexity / full - 1:+.1%})"
+    return f"{name:<14}{speeds:>30}{ratios:>27}  {told}"
+
+
+def main(
+    data: Annotated[
+        tuple[Path, Path] | None, typer.Option(help="Two text files, source and target. Default: a made language.")
+    ] = None,
+    words: Annotated[int, typer.Option(min=100, help="Of each language, at most.")] = 100_000,
+    pairs: Annotated[int, typer.Option(min=100, help="Of the made language.")] = 100_000,
+    classes: Annotated[int, typer.Option(min=1, help="Drawn by the sampled softmax.")] = 4096,
+    bucket: Annotated[int, typer.Option(min=1, help="Words of a part, for the bucketed vocabulary.")] = 16_384,
+    dim: Annotated[int, typer.Option(min=4)] = 256,
+    layers: Annotated[int, typer.Option(min=1)] = 2,
+    batch_tokens: Annotated[int, typer.Option(min=1)] = 2048,
+    rate: Annotated[float, typer.Option(help="The peak of the learning rate.")] = 1e-3,
+    rounds: Annotated[int, typer.Option(min=1)] = 9,
+    updates: Annotated[int, typer.Option(min=1, help="Updates of each side in a round.")] = 30,
+    warm_up: Annotated[int, typer.Option(min=1, help="Updates before the first round.")] = 5,
+    threads: Annotated[int | None, typer.Option(min=1, help="Default: as torch chooses.")] = None,
+    json_file: JsonFile = None,
+) -> None:
+    """Measure what objectives over some of the words gain in speed, and what they cost in perplexity."""
+    if threads is not None:
+        torch.set_num_threads(threads)
+    steps = warm_up + rounds * updates
+    train: dict[str, Plain] = {
+        "steps": steps,
+        "batch_tokens": batch_tokens,
+        "schedule": {"type": "linear", "peak": rate, "warmup": max(1, steps // 10)},
+        "validation": {"lines": 0, "metrics": [], "choose": "perplexity"},
+    }
+    with read_task({"model": model_node(dim, layers), "train": train}, data, words, pairs) as task:
+        differing = sides_of(classes, bucket)
+        sides = {name: Side(task.recipe(*settings), task.prepared) for name, settings in differing.items()}
+        batches = sides[FULL].parts.batches
+        taken = [batch for _, [batch] in islice(stream(batches, Position(), 1), steps)]
+        turns = measure(sides, taken, warm_up, updates)
+        report = make_report(turns, {name: side.perplexity() for name, side in sides.items()})
+        size = task.prepared.target.size
+    facts = machine() | {"data": [str(path) for path in data] if data else "a made language", "words": size}
+    facts |= {"dim": dim, "layers": layers, "batch_tokens": batch_tokens, "classes": classes, "bucket": bucket}
+    facts |= {"rate": rate, "rounds": rounds, "updates": updates, "warm_up": warm_up}
+    print(render(facts, report))
+    write_json(json_file, {"setting": facts, "figures": report})
+
+
+if __name__ == "__main__":
+    run_command(main, "sampled_softmax")

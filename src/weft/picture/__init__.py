@@ -1,0 +1,1 @@
+"""Pictures as a source: a picture is a sequence of columns of grey levels."""

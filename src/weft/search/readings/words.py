@@ -1,0 +1,89 @@
+"""Outputs that are made of the words of a list."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.core.errors import UserError
+from weft.data.lines import read_lines
+from weft.search.role import Given
+
+Places: TypeAlias = frozenset[int]
+START, AGAIN = 0, 1  # where the first word begins, and where another one does
+
+
+class Words:
+    """A graph of tokens: a tree of the words, from whose ends the tokens of a space lead to another word.
+
+    A prefix may have come to several places of it: after "New" and a space, both "New York" and a new word can follow.
+    """
+
+    def __init__(self, spelled: Iterable[Sequence[int]], space: Sequence[int], vocabulary: int):
+        self.vocabulary = vocabulary
+        self.edges: list[dict[int, set[int]]] = [{}, {}]
+        self.whole = {self._grow(word) for word in spelled}
+        self.edges[AGAIN] = self.edges[START]
+        self.at_once = not space  # does another word follow without a space?
+        self._lead_on(space)
+
+    def start(self) -> Places:
+        return frozenset([START])
+
+    def after(self, places: Places, token: int) -> Places:
+        reached = {place for before in places for place in self.edges[before].get(token, ())}
+        return frozenset(reached | {AGAIN} if self.at_once and reached & self.whole else reached)
+
+    def allowed(self, places: Places) -> NDArray[np.bool_]:
+        """[V], the tokens that may come next."""
+        mask = np.zeros(self.vocabulary, bool)
+        mask[[token for place in places for token in self.edges[place]]] = True
+        return mask
+
+    def ends(self, places: Places) -> bool:
+        """May an output end here? After a word; and no word at all is an output, too."""
+        return START in places or not places.isdisjoint(self.whole)
+
+    def _grow(self, word: Sequence[int]) -> int:
+        """The place at the end of a word, with a way to it."""
+        place = START
+        for token in word:
+            if token not in self.edges[place]:
+                self.edges[place][token] = {self._new()}
+            (place,) = self.edges[place][token]
+        return place
+
+    def _lead_on(self, space: Sequence[int]) -> None:
+        """From the end of every word through the space to another one."""
+        ends = set(self.whole)
+        for number, token in enumerate(space, 1):
+            to = AGAIN if number == len(space) else self._new()
+            for place in ends:
+                self.edges[place].setdefault(token, set()).add(to)
+            ends = {to}
+
+    def _new(self) -> int:
+        self.edges.append({})
+        return len(self.edges) - 1
+
+
+def read_words(path: Path, given: Given) -> Words:
+    """The words of a file, one a line."""
+    words = sorted({line.strip() for line in read_lines(path)} - {""})
+    if not words:
+        raise UserError(f"{path}: has no words; write one a line")
+    return Words(given.encode(words), space_between(words[0], given, path), len(given.vocabulary))
+
+
+def space_between(word: str, given: Given, path: Path) -> list[int]:
+    """The tokens of the space between two words, if words are spelled the same wherever they stand."""
+    alone, twice = given.encode([word, f"{word} {word}"])
+    space = twice[len(alone) : len(twice) - len(alone)]
+    if twice != [*alone, *space, *alone]:
+        raise UserError(
+            "words: the target's tokenizer spells a word in another way after a space than at the beginning of a line, "
+            f"so {path} cannot be used: that takes a tokenizer of characters or of whole words"
+        )
+    return space

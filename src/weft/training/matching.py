@@ -1,0 +1,93 @@
+"""Do the objective and the ways of translating fit what the model has: a decoder, a lattice, or both?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple, Never, cast
+
+from weft.config.forms import PartRecipe, unfold
+from weft.config.recipe import Recipe
+from weft.core.errors import Problem, UserError
+from weft.core.marks import FIRST_PIECE
+from weft.core.state import State
+from weft.core.types import Vocabulary
+from weft.model.model import Model
+from weft.objective.ctc import CTCLoss, JointLoss
+from weft.objective.positions import PositionEntropy
+from weft.search.role import Given, Language
+from weft.store.model_folder import find_model
+from weft.text.settings import learners
+
+
+class Says(NamedTuple):
+    """What says an output: a decoder, a lattice with a blank or without one (None: there is none)."""
+
+    decoder: bool
+    blank: bool | None
+
+
+DECODER = Says(decoder=True, blank=None)
+TRAINED: dict[type, Says] = {  # by all other objectives: a decoder
+    CTCLoss: Says(decoder=False, blank=True),
+    JointLoss: Says(decoder=True, blank=True),
+    PositionEntropy: Says(decoder=False, blank=False),
+}
+NAMES = {  # and what to do about a model that has it
+    DECODER: ("a decoder alone", "take cross-entropy or another objective of decoders"),
+    TRAINED[CTCLoss]: ("a lattice of the type ctc alone", "take the objective ctc"),
+    TRAINED[JointLoss]: ("a decoder and a lattice of the type ctc", "take the objective joint-ctc"),
+    TRAINED[PositionEntropy]: ("a lattice without a blank alone", "take the objective positions"),
+    Says(decoder=True, blank=False): (
+        "a decoder and a lattice without a blank",
+        "leave one of them out, since no objective trains both",
+    ),
+}
+
+
+def mismatches(recipe: Recipe, model: Model, vocabulary: Vocabulary) -> Iterator[Problem]:
+    """Every problem of these kinds."""
+    there = Says(model.has_decoder, None if model.lattice is None else model.lattice.blank)
+    trained = TRAINED.get(unfold(cast(PartRecipe, recipe.objective))[0], DECODER)
+    if trained != there:
+        has, advice = NAMES[there]
+        yield Problem("objective", f"trains {NAMES[trained][0]}, but this model has {has}: {advice}")
+    if there.blank is not None and target_dropout(recipe):
+        text = "splits targets anew in each epoch, so that nobody knows whether they fit into the frames: write 0"
+        yield Problem("text.source.dropout" if recipe.text.target is None else "text.target.dropout", text)
+    if recipe.translate.ctc_weight and there != TRAINED[JointLoss]:
+        text = f"mixes a decoder with a lattice of the type ctc, but this model has {NAMES[there][0]}: write 0"
+        yield Problem("translate.ctc_weight", text)
+    if not there.decoder and there.blank is not None:
+        yield from readings(recipe, blank=there.blank, vocabulary=vocabulary)
+
+
+def target_dropout(recipe: Recipe) -> float:
+    """The share of merges that are left out of targets; a learner that cannot be made is told elsewhere."""
+    try:
+        return learners(recipe.text)[1].dropout
+    except UserError:
+        return 0.0
+
+
+def readings(recipe: Recipe, *, blank: bool, vocabulary: Vocabulary) -> Iterator[Problem]:
+    """Make the readings, with all that is known without data."""
+    given = Given(blank, vocabulary, lambda lines: [[FIRST_PIECE] * len(line) for line in lines], look_for)
+    for place, make in (
+        ("train.validation.reading", recipe.train.validation.reading),
+        ("translate.reading", recipe.translate.reading),
+    ):
+        try:
+            make(given)
+        except UserError as error:
+            yield Problem(place, str(error))
+
+
+def look_for(folder: str) -> Language:
+    """Is there a model? It is read when the words are known."""
+    find_model(Path(folder).expanduser())
+
+    def unread(*_: object) -> Never:
+        raise UserError(f"{folder} has not been read yet")
+
+    return Language(unread, State((), ()))

@@ -1,0 +1,48 @@
+"""Law 4 for pictures: the encoder is what a plain numpy writing of its equation says."""
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from weft.core.padded import Padded
+from weft.model.encoders.picture import Layer, PictureEncoder
+
+Numbers = NDArray[np.float64]
+
+
+def test_the_picture_encoder_is_its_equation() -> None:
+    torch.manual_seed(1)
+    encoder = PictureEncoder(7, layers=3, filters=2, shrink=2, dim=5).double()
+    with torch.no_grad():
+        for parameter in encoder.parameters():
+            parameter.add_(0.3 * torch.randn_like(parameter))
+    columns = torch.rand(1, 9, 7, dtype=torch.float64)
+    picture = columns[0].numpy()[None]  # [C,T,H]
+    for layer in encoder.layers:
+        picture = np.maximum(normalised(convolved(picture, layer), layer), 0)
+    vectors = np.moveaxis(picture, 0, -1).reshape(picture.shape[1], -1)
+    weight, bias = encoder.project.weight.detach().numpy(), encoder.project.bias.detach().numpy()
+    expected = vectors @ weight.T + bias
+    np.testing.assert_allclose(encoder(Padded.whole(columns)).keys[0].detach().numpy(), expected, atol=1e-12)
+
+
+def convolved(picture: Numbers, layer: Layer) -> Numbers:
+    """y_c(t,h) = sum_{k,i,j} w_{c,k}(i,j) x_k(s t+i-1, 2 h+j-1), x = 0 outside."""
+    weight: Numbers = layer.convolution.weight.detach().numpy()
+    times, heights = -(-picture.shape[1] // layer.shrink), -(-picture.shape[2] // 2)
+    around = np.pad(picture, ((0, 0), (1, 1), (1, 1)))
+    result = np.zeros((len(weight), times, heights))
+    for time in range(times):
+        for height in range(heights):
+            left, top = layer.shrink * time, 2 * height
+            window = around[:, left : left + 3, top : top + 3]
+            result[:, time, height] = (weight * window).sum((1, 2, 3))
+    return result
+
+
+def normalised(picture: Numbers, layer: Layer) -> Numbers:
+    """Over the channels of each pixel."""
+    gain, shift = (part.detach().numpy()[:, None, None] for part in (layer.norm.weight, layer.norm.bias))
+    centred = picture - picture.mean(0)
+    result: Numbers = gain * centred / np.sqrt((centred**2).mean(0) + layer.norm.eps) + shift
+    return result

@@ -1,0 +1,24 @@
+"""Law 4: positions are those of their papers."""
+
+import numpy as np
+import torch
+from torch.testing import assert_close
+
+from laws.plainly import array, sequence
+from weft.nn.positions import Sinusoidal, rotate
+
+
+def test_sinusoidal_positions_are_the_papers() -> None:
+    table = array(Sinusoidal(6).double()(torch.arange(50)[None])[0])
+    for p in (0, 1, 49):
+        for i in range(3):
+            angle = p / 10000 ** (2 * i / 6)
+            np.testing.assert_allclose(table[p, [2 * i, 2 * i + 1]], [np.sin(angle), np.cos(angle)], atol=1e-5)
+
+
+def test_rotated_products_depend_on_the_distance_alone() -> None:
+    query, key = sequence(1, 1, 8).data[None], sequence(1, 2, 8).data[None, :, 1:]
+    products = [(rotate(query, p) * rotate(key, p + 3)).sum() for p in (0, 1, 20)]
+    assert_close(products[1], products[0])
+    assert_close(products[2], products[0])
+    assert (products[0] - (rotate(query, 0) * rotate(key, 4)).sum()).abs() > 1e-3

@@ -1,0 +1,170 @@
+"""A model without a decoder, and one with a decoder and a lattice: trained, resumed, translated, looked at."""
+
+import re
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+import weft
+from system.commands import weft as command
+from weft.core.errors import UserError
+from weft.engine.load import load_translator
+from weft.inspect.attention import draw
+from weft.inspect.frames import look
+from weft.inspect.gates import gates
+
+SPELLED = {"a": "a", "b": "xy", "c": "zzz", "d": "dd"}  # longer than their letters, and with repeats
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Words of four letters, a letter of which becomes up to three."""
+    folder, draws = tmp_path_factory.mktemp("paths"), Random(3)
+    for name, count in (("train", 300), ("valid", 20)):
+        words = ["".join(draws.choices(list(SPELLED), k=draws.randint(2, 5))) for _ in range(count)]
+        lines = (f"{word}\t{''.join(SPELLED[letter] for letter in word)}\n" for word in words)
+        (folder / f"{name}.tsv").write_text("".join(lines), "utf-8")
+    return folder
+
+
+def recipe(folder: Path, **changes: Any) -> dict[str, Any]:
+    return {
+        "data": {"folder": str(folder), "train": ["train.tsv"], "valid": ["valid.tsv"], "drop_duplicates": False},
+        "text": {"source": {"type": "character", "unknown": "token"}, "joint": False},
+        "model": {
+            "source": {"dim": 16, "scaled": False},
+            "encoder": {"type": "recurrent", "cell": {"type": "gru", "dim": 16}},
+            "target": "none",
+            "decoder": "none",
+            "lattice": {"type": "ctc", "upsample": 6},
+        },
+        "objective": "ctc",
+        "train": {
+            "steps": 120,
+            "batch_tokens": 400,
+            "schedule": {"type": "linear", "peak": 0.02, "warmup": 10},
+            "validation": {"every": 60, "metrics": ["exact"], "choose": "exact", "search": "greedy"},
+        },
+    } | changes
+
+
+@pytest.fixture(scope="module")
+def run(data: Path) -> Path:
+    return weft.train(recipe(data), out=data / "run")
+
+
+def test_a_model_without_a_decoder_learns_and_translates(run: Path) -> None:
+    translator = weft.load(run)
+    words = ["abcd", "cab", "dada", "bbcc"]
+    outputs = [translation.text for translation in translator.translate(words)]
+    assert outputs == ["".join(SPELLED[letter] for letter in word) for word in words]
+    [translation] = translator.translate(["abc"])
+    [best] = translation.alternatives
+    assert len(best.pieces) == len(best.piece_scores) == len("axyzzz") + 1
+    assert sum(best.piece_scores) == pytest.approx(best.score)
+    assert best.score <= 0
+
+
+def test_a_beam_gives_alternatives(run: Path) -> None:
+    [one] = weft.load(run, beam=8, best=3).translate(["abc"])
+    assert len(one.alternatives) == 3
+    assert one.text == "axyzzz"
+    scores = [alternative.score for alternative in one.alternatives]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_a_language_model_is_loaded_and_counts(run: Path, data: Path) -> None:
+    (data / "text").write_text("".join(line.split("\t")[1] for line in lines_of(data / "train.tsv")), "utf-8")
+    spelling = {"type": "character", "unknown": "token"}
+    language: dict[str, Any] = {
+        "data": {"folder": str(data), "train": ["text"], "one_sided": True, "drop_duplicates": False},
+        "text": {"source": spelling},
+        "model": {
+            "source": "none",
+            "encoder": "none",
+            "target": {"dim": 8, "scaled": False},
+            "decoder": {"type": "sutskever", "cell": {"dim": 8}, "bridge": "zeros"},
+        },
+        "train": {"steps": 10, "validation": {"lines": 0, "metrics": [], "choose": "perplexity"}},
+    }
+    model = weft.train(language, out=data / "language")
+    guided = [f"translate.reading={{type: prefix-beam, best: 2, language_model: '{model}', language_weight: 0.1}}"]
+    plain = ["translate.reading={type: prefix-beam, best: 2}"]
+    [found], [alone] = (load_translator(run, overrides=one).translate(["abc"]) for one in (guided, plain))
+    assert found.text == alone.text == "axyzzz"
+    assert found.score < alone.score
+    wrong = ["translate.reading.type=prefix-beam", f"translate.reading.language_model={run}"]
+    with pytest.raises(UserError, match="is no language model"):
+        load_translator(run, overrides=wrong)
+
+
+def lines_of(path: Path) -> list[str]:
+    return [f"{line}\n" for line in path.read_text("utf-8").split("\n")[:-1]]
+
+
+MISTAKES = [
+    ("translate.search.size=3", "this model has no decoder, so its frames are read: set translate.reading instead"),
+    ("translate.ctc_weight=0.5", "translate.ctc_weight is 0.5, but this model does not have both a decoder and a"),
+    ("translate.reading=positions", "translate.reading: reads a token in each frame, but the frames of this"),
+]
+
+
+@pytest.mark.parametrize(("setting", "told"), MISTAKES)
+def test_settings_that_do_not_fit_the_model_are_told(run: Path, setting: str, told: str) -> None:
+    with pytest.raises(UserError, match=re.escape(told)):
+        load_translator(run, overrides=[setting])
+
+
+def test_a_picture_of_attention_is_told_to_be_none(run: Path, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="this model has no decoder that could look at the source"):
+        draw(weft.load(run), "abc", tmp_path / "attention.png")
+    assert gates(weft.load(run), "abc")[0].place.startswith("encoder.0")
+
+
+def test_the_frames_are_drawn(run: Path, tmp_path: Path) -> None:
+    picture = tmp_path / "frames.png"
+    done = command("inspect", "frames", run, "abc", "--output", picture)
+    assert (done.code, done.lines) == (0, [f"{picture}: axyzzz"])
+    assert picture.stat().st_size > 1000
+    told = look(weft.load(run), "abc", "axyzzz")
+    assert "".join(symbol for symbol in dict.fromkeys(told.symbols) if symbol != "∅") == "axyz"
+    assert told.probabilities.shape == (len(told.classes), len(told.symbols)) == (len(told.classes), 4 * 6)
+
+
+def test_a_decoder_and_a_lattice_learn_together(data: Path) -> None:
+    node = recipe(data, objective={"type": "joint-ctc", "weight": 0.5, "smoothing": 0.0})
+    node["model"] |= {
+        "target": {"dim": 16, "scaled": False},
+        "decoder": {"type": "luong", "cell": {"dim": 16}, "dim": 16},
+    }
+    node["translate"] = {"search": "beam", "ctc_weight": 0.4}
+    node["train"]["steps"] = 60
+    run = weft.train(node, out=data / "joint")
+    translator = weft.load(run)
+    assert translator.settings.ctc_weight == 0.4
+    mixed = translator.translate(["abcd", "cab"])
+    alone = weft.load(run, beam=2).translate(["abcd", "cab"])
+    assert [one.text for one in mixed] == [one.text for one in alone] == ["axyzzzdd", "zzzaxy"]
+
+
+def test_pairs_without_a_path_are_told_and_left_out(data: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    node = recipe(data)
+    node["model"] = {**node["model"], "lattice": {"type": "ctc", "upsample": 3}}
+    node["train"] = {**node["train"], "steps": 2}
+    weft.train(node, out=data / "narrow")
+    err = capfd.readouterr().err
+    assert "of 300 pairs of train have targets that need more frames than their sources give, such as" in err
+    assert "train.tsv, line " in err
+    assert "They are left out." in err
+
+
+def test_a_model_for_which_most_targets_are_too_long_is_not_trained(data: Path) -> None:
+    node = recipe(data)
+    node["model"] = {**node["model"], "lattice": {"type": "ctc", "upsample": 1}}
+    with pytest.raises(
+        UserError, match=r"These are most pairs, so this model could not learn them: raise model\.lattice"
+    ):
+        weft.train(node, out=data / "too-narrow")
+    assert not (data / "too-narrow").exists()

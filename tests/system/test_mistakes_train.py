@@ -1,0 +1,136 @@
+"""Mistakes in what `weft train` is given: files, settings, data, and where to write."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from system.mistakes import TRAIN, Mistake, mistake
+from weft.cli import main
+
+RESUME = ["train", "--resume"]
+
+MISTAKES = [
+    # what to train
+    mistake("no recipe", ["train"], "weft train RECIPE.yaml --out FOLDER", "weft train train.en train.de --out FOLDER"),
+    mistake("no out", ["train", "{recipe}"], "--out is missing", "weft train {recipe} --out runs/first"),
+    mistake("nothing to train", ["train", "--out", "{new}"], "weft train RECIPE.yaml --out FOLDER"),
+    mistake("recipe and data", ["train", "{recipe}", "{corpus}/test.src", "--out", "{new}"], "{recipe} is a recipe"),
+    mistake("one side", ["train", "{corpus}/test.src", "--out", "{new}"], "two text files", "got {corpus}/test.src"),
+    mistake("three sides", ["train", "a", "b", "c", "--out", "{new}"], "two text files", "got a, b, c"),
+    mistake("unequal files", ["train", "{corpus}/train.src", "{corpus}/test.tgt", "--out", "{new}"], "has 400 lines"),
+    mistake("missing file", ["train", "{corpus}/train.scr", "{corpus}/train.tgt", "--out", "{new}"], "train.scr"),
+    mistake("empty files", ["train", "{bad}/empty.txt", "{bad}/empty.txt", "--out", "{new}"], "no pair in it"),
+    mistake("no time", [*TRAIN, "--minutes", "0"], "--minutes", "0.01"),
+    mistake("steps and time", [*TRAIN, "--minutes", "1", "train.steps=5"], "train.minutes", "set train.steps=null"),
+    mistake("neither", [*TRAIN, "train.steps=null"], "train.steps: is null, and so is train.minutes"),
+    mistake(
+        "clock and cosine",
+        [*TRAIN, "--minutes", "1", "train.schedule={type: cosine}"],
+        "train.schedule",
+        "warmup-stable-decay",
+    ),
+    mistake("both kinds", [*TRAIN, "data.hold_out=0.1"], "data.hold_out", "data.valid names files"),
+    mistake("missing recipe", ["train", "{bad}/none.yaml", "--out", "{new}"], "{bad}/none.yaml: there is no such file"),
+    mistake("folder as recipe", ["train", "{bad}/f.yaml", "--out", "{new}"], "f.yaml: cannot be read: Is a directory"),
+    mistake("empty recipe", ["train", "{bad}/empty.yaml", "--out", "{new}"], "{bad}/empty.yaml: the file is empty"),
+    mistake("not yaml", ["train", "{bad}/broken.yaml", "--out", "{new}"], "{bad}/broken.yaml, line 2", "is not YAML"),
+    mistake("latin recipe", ["train", "{bad}/latin.yaml", "--out", "{new}"], "{bad}/latin.yaml, line 2: is not UTF-8"),
+    mistake("text as recipe", ["train", "{bad}/text.yaml", "--out", "{new}"], "{bad}/text.yaml", "a mapping"),
+    mistake("too long a name", ["train", "n" * 300 + ".yaml", "--out", "{new}"], "File name too long"),
+    # settings
+    mistake("unknown setting", [*TRAIN, "train.stepps=3"], 'train: unknown setting "stepps"; did you mean "steps"?'),
+    mistake("wrong type", [*TRAIN, "train.steps=x"], 'train.steps: should be a whole number of at least 1, found "x"'),
+    mistake("two at once", [*TRAIN, "train.steps=0", "seed=1"], "2 problems", "train.steps: ", 'setting "seed"'),
+    mistake("no override", [*TRAIN, "faster"], "leave out faster", "A setting would look like train.seed=2"),
+    mistake("heads", [*TRAIN, "model.encoder.heads=3"], "model.encoder: 3 heads do not divide the width 16"),
+    mistake("tied", [*TRAIN, "text.joint=false"], "model.tie: all needs one vocabulary", "text.joint=true"),
+    mistake("tied widths", [*TRAIN, "model.source.dim=32"], "model.tie", "32 and 16"),
+    mistake("no last state", [*TRAIN, "model.decoder=bahdanau"], "model.decoder: bridge: of: last needs", "of: mean"),
+    mistake("joint", [*TRAIN, "text.target=word"], "text.joint: true, but text.source and text.target differ"),
+    mistake("small bpe", [*TRAIN, "text.source={type: bpe, size: 9}"], "size 9 has no room beside the 256 pieces"),
+    mistake("positions", [*TRAIN, "model.target.positions={type: learned, limit: 40}"], "data.max_length: is 40", "40"),
+    mistake("no metric", [*TRAIN, "train.validation.metrics=[bleu, blue]"], "there is no metric 'blue'", "bleu"),
+    mistake("no choice", [*TRAIN, "train.validation.choose=ter"], "train.validation.choose: 'ter' is not measured"),
+    mistake(
+        "validation search",
+        [*TRAIN, "train.validation.search={type: beam, size: 2, best: 3}"],
+        "train.validation.search: best is 3 but the beam's size is 2",
+    ),
+    mistake(
+        "translation search",
+        [*TRAIN, "translate.search={type: beam, size: 2, best: 3}"],
+        "translate.search: best is 3 but the beam's size is 2",
+    ),
+    mistake(
+        "patience", [*TRAIN, "data.valid=[]", "train.validation.patience=2"], "patience: there is nothing to validate"
+    ),
+    mistake(
+        "two that are not types",
+        [*TRAIN, "model.encoder.heads=3", "train.validation.choose=ter"],
+        "2 problems",
+        "model.encoder: 3 heads",
+        "train.validation.choose: 'ter'",
+    ),
+    # data
+    mistake("no data", [*TRAIN, "data.train=[]"], "data.train: names no files"),
+    mistake("missing data", [*TRAIN, "data.train=[train.scr, train.tgt]"], "train.scr", "is it {corpus}/train.src?"),
+    mistake("missing folder", [*TRAIN, "data.folder={bad}/none"], "nor a folder {bad}/none"),
+    mistake("folder as data", [*TRAIN, "data.train=['{bad}', train.tgt]"], "{bad}: is a folder, not a file"),
+    mistake("one text file", [*TRAIN, "data.train=[train.src]"], "from two text files, or from one .tsv or .jsonl"),
+    mistake(
+        "unequal",
+        [*TRAIN, "data.train=[train.src, test.tgt]"],
+        "train.src has 400 lines",
+        "test.tgt has 20",
+        "Line 21 of",
+    ),
+    mistake(
+        "latin data", [*TRAIN, "data.train=['{bad}/latin.txt', '{bad}/latin.txt']"], "latin.txt, line 2: not UTF-8"
+    ),
+    mistake("empty data", [*TRAIN, "data.train=['{bad}/empty.txt', '{bad}/empty.txt']"], "empty.txt", "no pair in it"),
+    mistake("empty validation", [*TRAIN, "data.valid=['{bad}/empty.txt', '{bad}/empty.txt']"], "empty.txt", "no pair"),
+    mistake("blank data", [*TRAIN, "data.train=['{bad}/blank.txt', '{bad}/blank.txt']"], "{bad}/blank.txt", "3 empty"),
+    mistake(
+        "other fields", [*TRAIN, "data.train=['{bad}/other.jsonl']"], "other.jsonl, line 1", "'source'", "has en, de"
+    ),
+    mistake("all too long", [*TRAIN, "data.max_length=1"], "no pair is left of 400 (5 duplicate, 395 too long)"),
+    mistake("cache in a file", [*TRAIN, "data.cache={recipe}"], "{recipe}: the cache cannot be written", "data.cache"),
+    # where to
+    mistake("out exists", ["train", "{recipe}", "--out", "{run}"], "{run} exists already", "weft train --resume {run}"),
+    mistake("out is a file", ["train", "{recipe}", "--out", "{recipe}"], "{recipe} exists already"),
+    mistake("out below a file", ["train", "{recipe}", "--out", "{recipe}/x"], "{recipe}/x cannot be made"),
+    mistake("no device", [*TRAIN, "--device", "tpu9"], "--device tpu9 cannot be used here", "auto, cpu, cuda"),
+    mistake("device without numbers", [*TRAIN, "--device", "meta"], "--device meta cannot be used here"),
+    # going on
+    mistake("resume nothing", [*RESUME, "{bad}/none"], "{bad}/none is not a run folder"),
+    mistake("resume no run", [*RESUME, "{bad}"], "{bad} is not a run folder: it has no config.yaml"),
+    mistake("resume and recipe", [*RESUME, "{run}", "{recipe}"], "--resume goes on with a run as it was configured"),
+    mistake("resume and out", [*RESUME, "{run}", "--out", "{new}"], "--resume goes on with a run as it was configured"),
+    mistake("resume with other data", [*RESUME, "{changed}/run"], "data.train have changed since the run"),
+]
+
+
+@pytest.mark.parametrize("wrong", MISTAKES, ids=lambda wrong: wrong.name)
+def test_a_mistake_is_told(wrong: Mistake, check: Callable[[Mistake], None]) -> None:
+    check(wrong)
+
+
+@pytest.mark.parametrize("steps", [1, 100])
+def test_a_loss_that_is_not_finite_stops_with_advice(
+    steps: int,
+    places: dict[str, Path],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    absurd = ["train.steps=9", "train.schedule.peak=1e30", "train.schedule.warmup=0", f"train.checkpoint_steps={steps}"]
+    monkeypatch.setattr(sys, "argv", ["weft", "train", str(places["recipe"]), "--out", str(tmp_path / "run"), *absurd])
+    with pytest.raises(SystemExit) as caught:
+        main()
+    message = capsys.readouterr().err.partition("weft: ")[2]
+    assert caught.value.code == 2
+    assert message.startswith("step 2: the loss or its gradient is no longer a finite number")
+    assert "train.schedule.peak" in message
+    assert (str(tmp_path / "run" / "checkpoints") in message) == (steps == 1)

@@ -1,0 +1,60 @@
+"""Mistakes with `weft translate`."""
+
+from collections.abc import Callable
+
+import pytest
+
+from system.mistakes import Mistake, mistake
+
+MISTAKES = [
+    mistake("no model", ["translate", "{bad}/none"], "{bad}/none: there is no such folder"),
+    mistake("folder without model", ["translate", "{bad}"], "{bad} is not a model folder"),
+    mistake("file as model", ["translate", "{recipe}"], "{recipe} is not a model folder"),
+    mistake(
+        "flipped", ["translate", "{flipped}"], "{flipped}/weights.safetensors: is damaged: its content has changed"
+    ),
+    mistake("torn", ["translate", "{torn}"], "{torn}/source.tokenizer.json: is missing"),
+    mistake("crowded", ["translate", "{crowded}"], "{crowded}/notes.txt: does not belong there"),
+    mistake("no input", ["translate", "{run}", "{bad}/none.txt"], "{bad}/none.txt: there is no such file"),
+    mistake("folder as input", ["translate", "{run}", "{bad}"], "{bad}: is a folder, not a file"),
+    mistake(
+        "latin input", ["translate", "{run}", "{bad}/latin.txt", "--output", "{new}"], "latin.txt, line 2: not UTF-8"
+    ),
+    mistake("latin standard input", ["translate", "{run}"], "standard input, line 2: not UTF-8"),
+    mistake("output is a folder", ["translate", "{run}", "--output", "{bad}"], "{bad}: is a folder"),
+    mistake("output in no folder", ["translate", "{run}", "--output", "{bad}/none/x"], "there is no folder {bad}/none"),
+    mistake("full disk", ["translate", "{run}", "{recipe}", "--output", "/dev/full"], "/dev/full: the disk is full"),
+    mistake("no beam", ["translate", "{run}", "--beam", "0"], "--beam", "greater than or equal to 1"),
+    mistake("beam of text", ["translate", "{run}", "--beam", "wide"], "--beam", "integer"),
+    mistake(
+        "best above beam", ["translate", "{run}", "--json", "--beam", "2", "--best", "3"], "best is 3", "size is 2"
+    ),
+    mistake("best unseen", ["translate", "{run}", "--best", "3"], "--best", "--json"),
+    mistake("language unused", ["translate", "{run}", "--language", "de"], "--language", "add --paragraphs, or leave"),
+    mistake(
+        "no language",
+        ["translate", "{run}", "{recipe}", "--paragraphs", "--language", "German", "--output", "{new}"],
+        'language "German": should be a code such as en, de or pt-BR',
+    ),
+    mistake(
+        "latin paragraphs",
+        ["translate", "{run}", "{bad}/latin.txt", "--paragraphs", "--output", "{new}"],
+        "{bad}/latin.txt, line 2: not UTF-8",
+    ),
+    mistake(
+        "no paragraphs", ["translate", "{run}", "{bad}/none.txt", "--paragraphs"], "none.txt: there is no such file"
+    ),
+    mistake(
+        "paragraphs on a full disk",
+        ["translate", "{run}", "{recipe}", "--paragraphs", "--output", "/dev/full"],
+        "/dev/full: the disk is full",
+    ),
+    mistake("no such setting", ["translate", "{run}", "--set", "translate.bem=2"], 'translate: unknown setting "bem"'),
+    mistake("setting of training", ["translate", "{run}", "--set", "train.steps=2"], "train.steps", "translate."),
+    mistake("translate elsewhere", ["translate", "{run}", "--device", "cuda:99"], "--device cuda:99 cannot be used"),
+]
+
+
+@pytest.mark.parametrize("wrong", MISTAKES, ids=lambda wrong: wrong.name)
+def test_a_mistake_is_told(wrong: Mistake, check: Callable[[Mistake], None]) -> None:
+    check(wrong)

@@ -1,0 +1,127 @@
+"""A model that reads pictures, from a table to what is printed."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from system.commands import weft
+from system.toys import write_recipe
+from unit.drawn import write_digits
+
+TEXTS = [first + second for first in "124" for second in "124"]
+MODEL = {
+    "source": "pixels",
+    "encoder": {
+        "type": "chain",
+        "encoders": [
+            {"type": "picture", "layers": 3, "filters": 8, "shrink": 2, "dim": 32},
+            {"type": "recurrent", "cell": {"type": "gru", "dim": 16}},
+        ],
+    },
+    "target": {"dim": 16, "scaled": False},
+    "decoder": {"type": "luong", "cell": {"type": "gru", "dim": 32}, "dim": 32},
+}
+
+
+def recipe() -> dict[str, Any]:
+    return {
+        "data": {"train": ["train.tsv"], "valid": ["valid.tsv"]},
+        "text": {"source": {"type": "picture", "height": 16}, "target": "character", "joint": False},
+        "model": MODEL,
+        "objective": {"smoothing": 0.0},
+        "train": {
+            "steps": 12,
+            "batch_tokens": 500,
+            "schedule": {"type": "warmup-stable-decay", "peak": 0.005, "warmup": 20},
+            "validation": {"every": 400, "lines": 9, "metrics": ["exact"], "choose": "exact", "search": "greedy"},
+        },
+        "translate": {"search": "greedy"},
+    }
+
+
+def write_table(folder: Path, name: str, copies: int, seed: int) -> None:
+    """Every text so many times, each time in another place of its picture."""
+    lines = []
+    for number, text in enumerate(TEXTS * copies):
+        write_digits(folder / name / f"{number}.png", text, seed=seed + number)
+        lines.append(f"{name}/{number}.png\t{text}\n")
+    (folder / f"{name}.tsv").write_text("".join(lines), "utf-8")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Tables of pictures, and a run that has seen some of them."""
+    folder = tmp_path_factory.mktemp("pictures")
+    write_table(folder, "train", copies=12, seed=0)
+    write_table(folder, "valid", copies=1, seed=1000)
+    result = weft("train", write_recipe(folder / "r.yaml", recipe()), f"data.folder={folder}", "--out", folder / "run")
+    assert result.code == 0, result.err
+    return folder
+
+
+def test_a_table_is_evaluated_from_its_own_folder(folder: Path) -> None:
+    result = weft(
+        "evaluate", folder / "run", folder / "valid.tsv", "--metric", "exact", "--json", "--output", folder / "o"
+    )
+    assert result.code == 0, result.err
+    (score,) = json.loads(result.out)
+    outputs = (folder / "o").read_text("utf-8").split("\n")[:-1]
+    assert score["value"] == 100 * sum(map(str.__eq__, outputs, TEXTS)) / len(TEXTS)
+    assert len(outputs) == len(TEXTS)
+
+
+@pytest.mark.slow
+def test_it_learns_to_read(folder: Path) -> None:
+    settings = f"data.folder={folder}", "train.steps=800"
+    trained = weft("train", folder / "r.yaml", *settings, "--out", folder / "longer")
+    assert trained.code == 0, trained.err
+    log = (folder / "longer" / "log.jsonl").read_text("utf-8").split("\n")
+    assert max(json.loads(line)["valid"]["exact"] for line in log if "valid" in line) >= 80
+
+
+def test_a_picture_or_a_list_of_names_is_read(folder: Path) -> None:
+    picture = weft("translate", folder / "run", folder / "valid" / "4.png")
+    (folder / "names.txt").write_text("valid/4.png\n\nvalid/0.png\n")
+    listed = weft("translate", folder / "run", folder / "names.txt")
+    typed = weft("translate", folder / "run", stdin=f"{folder}/valid/4.png\n".encode())
+    assert picture.code == listed.code == typed.code == 0
+    assert len(picture.lines) == 1
+    assert picture.lines == typed.lines
+    assert listed.lines[:2] == [*picture.lines, ""]
+    assert len(listed.lines) == 3
+
+
+def test_what_cannot_be_read_is_told_with_its_line(folder: Path) -> None:
+    (folder / "broken.png").write_text("broken")
+    (folder / "names.txt").write_text("valid/4.png\nbroken.png\n")
+    broken = weft("translate", folder / "run", folder / "names.txt")
+    assert (broken.code, broken.out) == (2, b"")
+    assert "line 2: " in broken.err
+    assert "broken.png: is no picture" in broken.err
+    typed = weft("translate", folder / "run", stdin=b"hello\n")
+    assert (typed.code, typed.out) == (2, b"")
+    assert "line 1: hello: there is no such file" in typed.err
+    paragraphs = weft("translate", folder / "run", folder / "names.txt", "--paragraphs")
+    assert "reads pictures, which have no sentences" in paragraphs.err
+    looked_into = weft("inspect", "attention", folder / "run", "a", "--output", folder / "x.png")
+    assert looked_into.code == 2
+    assert "reads pictures" in looked_into.err
+
+
+def test_the_run_is_shown_and_keeps_how_pictures_are_read(folder: Path) -> None:
+    shown = weft("show", folder / "run")
+    assert "pictures of 16 rows, and 7 target pieces" in shown.out.decode()
+    assert json.loads((folder / "run" / "best" / "source.picture.json").read_text()) == {"height": 16, "invert": False}
+    resumed = weft("train", "--resume", folder / "run")
+    assert "this run is finished" in resumed.err
+
+
+def test_changed_pixels_are_changed_data(folder: Path) -> None:
+    before = (folder / "train" / "3.png").read_bytes()
+    write_digits(folder / "train" / "3.png", "44", seed=7)
+    resumed = weft("train", "--resume", folder / "run")
+    (folder / "train" / "3.png").write_bytes(before)
+    assert resumed.code == 2
+    assert "the files of data.train have changed" in resumed.err

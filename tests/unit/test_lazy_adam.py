@@ -1,0 +1,133 @@
+"""Sparse gradients: the same numbers in fewer rows, and an Adam that leaves the other rows alone."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.testing import assert_close
+
+from laws.given import GIVEN
+from laws.variants import VOCABULARY, batch
+from weft.model.build import Slots, build
+from weft.model.decoders.sutskever import Sutskever
+from weft.model.encoders.recurrent import Recurrent
+from weft.model.head import Linear
+from weft.model.model import Model
+from weft.nn.bridges import Linear as LinearBridge
+from weft.nn.cells.gru import GRU
+from weft.nn.embedding import Embedding
+from weft.objective.sampled_softmax import SampledSoftmax
+from weft.optim.lazy_adam import LazyAdam
+from weft.optim.optimisers import SGD, Adadelta, Adam, AdamW
+from weft.training.update import gradient_of, update
+
+PAIRS = batch((5, 6), (3, 4))
+
+
+def made(sparse: bool, tie: Any = "none") -> Model:
+    torch.manual_seed(3)
+    cell = partial(GRU, dim=8)
+    embedding = partial(Embedding, dim=8, sparse=sparse)
+    slots = Slots(
+        source=embedding,
+        encoder=partial(Recurrent, cell=cell),
+        target=embedding,
+        decoder=partial(Sutskever, cell=cell, bridge=LinearBridge),
+        head=partial(Linear, sparse=sparse),
+        tie=tie,
+    )
+    return build(slots, VOCABULARY, VOCABULARY, joint=True)
+
+
+def trained(model: Model, optimiser: Any, steps: int = 3, clip: float | None = 0.05) -> list[float]:
+    """The gradient's norms."""
+    torch.manual_seed(1)
+    objective = SampledSoftmax(GIVEN, classes=4)
+    return [
+        update(model, objective, optimiser, [PAIRS, PAIRS], step=step, rate=0.01, clip=clip).norm
+        for step in range(1, steps + 1)
+    ]
+
+
+@pytest.mark.parametrize("tie", ["none", "output", "all"])
+@pytest.mark.parametrize("kind", [SGD, Adadelta, Adam, AdamW])
+def test_sparse_gradients_are_the_same_gradients(kind: Callable[..., Any], tie: str) -> None:
+    dense, sparse = made(False, tie), made(True, tie)
+    norms = [trained(model, kind(model.parameters())) for model in (dense, sparse)]
+    assert norms[0] == pytest.approx(norms[1])
+    for one, other in zip(dense.parameters(), sparse.parameters(), strict=True):
+        assert_close(one, other)
+
+
+def test_sparse_gradients_hold_the_rows_that_were_used() -> None:
+    model = made(True)
+    torch.manual_seed(1)
+    torch.autograd.backward(SampledSoftmax(GIVEN, classes=1)(model, PAIRS, 1).total)
+    weight = model.source.weight
+    assert weight is not None
+    rows = gradient_of(weight)
+    assert rows is not None
+    assert weight.grad is not None
+    used = sorted(set(PAIRS.source.data.flatten().tolist()))
+    assert weight.grad.indices()[0].tolist() == used
+    rows *= 2  # as clipping does
+    assert torch.equal(weight.grad.to_dense()[used], rows)
+
+
+def sparse_gradient(rows: list[int], values: Tensor, size: int) -> Tensor:
+    return torch.sparse_coo_tensor(torch.tensor([rows]), values, (size, values.shape[1]), check_invariants=True)
+
+
+def test_each_row_is_an_adam_of_its_own() -> None:
+    torch.manual_seed(1)
+    weight = nn.Parameter(torch.randn(4, 3))
+    alone = [nn.Parameter(row.clone()) for row in weight.detach()]
+    lazy, adams = LazyAdam([weight]), [Adam([row]) for row in alone]
+    for step, rows in enumerate([[0, 2], [2], [1, 2], [0], [2, 0]], 1):
+        values = torch.randn(len(rows), 3)
+        weight.grad = sparse_gradient(rows, values, 4)
+        lazy.advance(0.01 * step)
+        for row, value in zip(rows, values, strict=True):
+            alone[row].grad = value
+            adams[row].advance(0.01 * step)
+        assert weight.grad is None
+    assert_close(weight.detach(), torch.stack([row.detach() for row in alone]))
+
+
+def test_a_row_that_comes_twice_has_the_sum() -> None:
+    one, other = (nn.Parameter(torch.ones(2, 3)) for _ in range(2))
+    one.grad = sparse_gradient([1, 1], torch.tensor([[1.0, -3.0, 2.0], [1.0, 1.0, -4.0]]), 2)
+    other.grad = sparse_gradient([1], torch.tensor([[2.0, -2.0, -2.0]]), 2)
+    for weight in (one, other):
+        LazyAdam([weight]).advance(0.1)
+    assert torch.equal(one, other)
+    assert torch.equal(one[0].detach(), torch.ones(3))
+
+
+def test_dense_gradients_are_adams() -> None:
+    weights = [nn.Parameter(torch.ones(2, 3)) for _ in range(2)]
+    optimisers: list[Any] = [LazyAdam([weights[0]], beta2=0.9), Adam([weights[1]], beta2=0.9)]
+    for step in range(3):
+        for weight, optimiser in zip(weights, optimisers, strict=True):
+            weight.grad = torch.full((2, 3), step - 0.5)
+            optimiser.advance(0.1)
+    assert torch.equal(*weights)
+
+
+def test_a_restored_lazy_adam_goes_on_exactly() -> None:
+    straight, resumed = made(True), made(True)
+    first = LazyAdam(straight.parameters())
+    trained(straight, first)
+    second = LazyAdam(resumed.parameters())
+    second.restore({key: moment.clone() for key, moment in first.tensors().items()})
+    resumed.load_state_dict(straight.state_dict())
+    for model, optimiser in ((straight, first), (resumed, second)):
+        trained(model, optimiser)
+    for one, other in zip(straight.parameters(), resumed.parameters(), strict=True):
+        assert torch.equal(one, other)
+    assert first.tensors().keys() == second.tensors().keys()
+    assert any(key.startswith("rows.") for key in first.tensors())
+    assert {key.split(".")[0] for key in first.tensors()} > {"rows"}

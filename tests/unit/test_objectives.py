@@ -1,0 +1,225 @@
+"""Objectives beyond cross-entropy: what they draw and read, and what they tell where they cannot work."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+from torch.testing import assert_close
+
+from laws.given import GIVEN
+from laws.variants import MODELS, VOCABULARY, batch
+from system import toys
+from unit.untrained import untrained
+from weft.config.load import load_recipe
+from weft.core.errors import ConfigError, UserError
+from weft.core.marks import END
+from weft.core.padded import Padded
+from weft.metric.costs import CostName, line_cost
+from weft.metric.evaluate import evaluate
+from weft.model.model import Model
+from weft.objective.coverage import Coverage
+from weft.objective.cross_entropy import cross_entropy
+from weft.objective.distillation import Distillation
+from weft.objective.minimum_risk import MinimumRisk
+from weft.objective.samples import different, draw, without_dropout
+from weft.objective.word_loss import word_numbers
+from weft.store.model_folder import Trained, save_model, weights_of
+from weft.text.learners import BPE, Byte, Character, Learner, Whitespace
+from weft.training.checks import check
+from weft.training.given import load_frozen, looks
+
+PAIRS = batch((5, 6), (3, 4))
+SAME = ("-score=", "-window=", "-bridge=", "-norm=", "-activation=", "-projected=")  # look or not as they did before
+DECODERS = [
+    name for name in MODELS if name.startswith(("decoder", "language")) and not any(one in name for one in SAME)
+]
+
+
+@pytest.fixture
+def model() -> Model:
+    made: Model = MODELS["decoder-luong"]()
+    return made
+
+
+# --- What a line costs ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["exact", "wer", "cer", "bleu", "chrf"])
+@pytest.mark.parametrize("line", ["the cat sat on the mat", "a cat sat", "", "a dog on the old mat sat"])
+def test_a_cost_is_what_the_metric_says_of_one_line(name: CostName, line: str) -> None:
+    reference = "the cat sat on the mat"
+    (score,) = evaluate([line], [[reference]], [name])
+    expected = score.value / 100 if score.better == "lower" else 1 - score.value / 100
+    if name == "bleu" and 0 < len(line.split()) < 4:
+        expected = 1 - torch.e ** (1 - 6 / 3) * (2 / 3 * 1 / 2 * 1 / 2) ** (1 / 3)  # no 4-grams; 0 trigrams: half
+    assert line_cost(name)(line, reference) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("name", ["wer", "cer"])
+def test_an_empty_reference_costs_at_most_1(name: CostName) -> None:
+    assert line_cost(name)("", "") == 0.0
+    assert line_cost(name)("three more words", "") == 1.0
+
+
+# --- What is drawn -------------------------------------------------------------------------------------------------
+
+
+def test_draws_follow_the_models_distribution(model: Model) -> None:
+    torch.manual_seed(2)
+    limit = torch.tensor([1, 0])
+    found = draw(model, PAIRS.source, 3000, limit)
+    assert set(found[1]) == {()}  # at the limit END is the only choice
+    step, _ = model.step(torch.ones(2, dtype=torch.long), model.start(model.encode(PAIRS.source)))
+    allowed = step.log_probs[0].exp().index_fill(0, torch.tensor([0, 1]), 0.0)
+    shares = [found[0].count(() if token == END else (token,)) / 3000 for token in range(len(VOCABULARY))]
+    assert_close(torch.tensor(shares, dtype=torch.float64), allowed / allowed.sum(), atol=0.03, rtol=0)
+
+
+def test_draws_are_those_of_the_step(model: Model) -> None:
+    """The loop sets the generators before each update, so that a resumed run draws what the other one did."""
+    found = []
+    for seed in (1, 1, 2):
+        torch.manual_seed(seed)
+        found.append(MinimumRisk(GIVEN, samples=5).candidates(model, PAIRS))
+    assert found[0] == found[1]
+    assert found[0] != found[2]
+
+
+def test_an_output_counts_once_and_the_true_one_first(model: Model) -> None:
+    assert different([(3,), (4, 5), (3,), ()]) == [(3,), (4, 5), ()]
+    found = MinimumRisk(GIVEN, samples=8).candidates(model, PAIRS)
+    for row, outputs in enumerate(found):
+        assert list(outputs[0]) == PAIRS.target.data[row][PAIRS.target.mask[row]].tolist()[:-1]
+        assert len(set(outputs)) == len(outputs) > 1
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_dropout_is_off_for_draws_alone(model: Model, training: bool) -> None:
+    model.train(training)
+    with without_dropout(model):
+        assert not any(part.training for part in model.modules())
+    assert all(part.training == training for part in model.modules())
+
+
+def test_the_shares_of_risk_and_cross_entropy(model: Model) -> None:
+    torch.manual_seed(4)
+    loss = MinimumRisk(GIVEN, samples=4, cross_entropy=0.25)(model, PAIRS, 1)
+    assert loss.total.item() == pytest.approx(0.75 * loss.parts["risk"].item() + 0.25 * loss.parts["nll"].item())
+
+
+def test_validation_is_plain(model: Model) -> None:
+    plain = cross_entropy(model.head, model.features(PAIRS).hidden, PAIRS.target)
+    teacher = replace(GIVEN, load=lambda _: MODELS["decoder-bahdanau"]())
+    for objective in (MinimumRisk(GIVEN), Distillation(teacher, teacher="somewhere", smoothing=0.1)):
+        loss = objective(model, PAIRS)
+        assert_close(loss.total, plain.total)
+        assert loss.parts.keys() == {"nll", "accuracy"}
+
+
+# --- Words ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("learner", [Character(), Byte(), Whitespace(), BPE(size=300, min_count=1)])
+def test_words_are_found_whatever_the_pieces(learner: Learner) -> None:
+    lines = ["the ölcät sat", " a  mat ", "a", ""]
+    tokenizer = learner.learn(lines)
+    target = Padded.of([[*row, END] for row in tokenizer.encode(lines)])
+    numbers = iter(word_numbers(tokenizer.decode, target).tolist())
+    found: dict[int, list[int]] = {}
+    for row, length in zip(target.data.tolist(), target.lengths().tolist(), strict=True):
+        for token in row[:length]:
+            found.setdefault(next(numbers), []).append(token)
+    words = [line.strip() for line in tokenizer.decode(found.values())]
+    assert words == ["the", "ölcät", "sat", "a", "mat", "a", ""]
+
+
+# --- What cannot work ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", DECODERS)
+def test_a_model_is_asked_whether_it_looks(name: str) -> None:
+    made: Model = MODELS[name]()
+    expected = made.has_decoder and made.features(PAIRS).attention is not None
+    assert looks(made) == expected
+    assert looks(made.to("meta")) == expected
+
+
+def test_coverage_needs_a_decoder_that_looks() -> None:
+    with pytest.raises(UserError, match="does not look at the source"):
+        Coverage(replace(GIVEN, looks=lambda: False))
+
+
+def problems(node: dict[str, Any]) -> str:
+    with pytest.raises(ConfigError) as caught:
+        check(load_recipe(node))
+    return str(caught.value)
+
+
+def test_coverage_without_attention_is_told_before_any_data_is_read() -> None:
+    node = toys.recipe(Path("nowhere"), "bahdanau")
+    node["model"] = {**node["model"], "decoder": {"type": "cho", "maxout": 16}}
+    node["objective"] = "coverage"
+    assert "objective: coverage is about where the decoder looks, but this one does not look" in problems(node)
+
+
+def test_a_teacher_must_be_there() -> None:
+    node = toys.recipe(Path("nowhere"))
+    node["objective"] = "distillation"
+    assert "objective.teacher: names no folder" in problems(node)
+    node["objective"] = {"type": "distillation", "teacher": "runs/no such run"}
+    assert "objective: runs/no such run: there is no such folder" in problems(node)
+
+
+@pytest.fixture(scope="module")
+def trained() -> Trained:
+    return untrained("bahdanau").trained
+
+
+@pytest.fixture(scope="module")
+def folder(trained: Trained, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model folder."""
+    path: Path = tmp_path_factory.mktemp("model") / "first"
+    save_model(path, trained, weights_of(trained.model))
+    return path
+
+
+def test_a_teacher_is_frozen_and_has_the_same_tokenizers(trained: Trained, folder: Path) -> None:
+    teacher = load_frozen(folder, trained)
+    assert not teacher.training
+    assert not any(weight.requires_grad for weight in teacher.parameters())
+    objective = Distillation(replace(GIVEN, load=lambda _: teacher), teacher=str(folder))
+    assert not isinstance(objective, nn.Module)  # so nobody takes the teacher's weights for the student's
+    other = Character().learn(["other words"])
+    with pytest.raises(UserError, match="first: the target tokenizer of that model is not the one of this run"):
+        load_frozen(folder, trained._replace(target_tokenizer=other))
+
+
+def starting(folder: Path | str, family: str = "bahdanau") -> dict[str, Any]:
+    node = toys.recipe(Path("nowhere"), family)
+    node["train"]["start"] = str(folder)
+    return node
+
+
+def test_a_run_starts_from_a_model_of_the_same_recipe(folder: Path) -> None:
+    node = starting(folder)
+    check(load_recipe(node))
+    node["model"] = {**node["model"], "source": {**node["model"]["source"], "dropout": 0.3}}
+    check(load_recipe(node))
+    node["model"] = {**node["model"], "encoder": {"type": "recurrent", "cell": {"dim": 13}}}
+    told = problems(node)
+    assert f"train.start: {folder} holds another model: model.encoder.cell.dim is 12 there and 13 here." in told
+    assert "config.yaml" in told
+
+
+def test_a_run_starts_with_the_same_tokenizers(folder: Path) -> None:
+    node = starting(folder)
+    node["text"] = {"source": {"type": "character"}}
+    told = problems(node)
+    assert f"{folder} holds another model: text.source.type is bpe there and character here (and" in told
+
+
+def test_a_folder_to_start_from_must_be_there() -> None:
+    assert "train.start: runs/none: there is no such folder. Give a run folder" in problems(starting("runs/none"))

@@ -1,0 +1,185 @@
+"""Models that say their output in frames with a blank: what they need, what they refuse, and in which words."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from laws.given import GIVEN as OBJECTIVE_GIVEN
+from laws.variants import LATTICES, VOCABULARY, batch
+from weft.config.load import load_recipe
+from weft.core.errors import ConfigError, UserError
+from weft.core.frames import Frames
+from weft.core.marks import END
+from weft.core.padded import Padded
+from weft.model.build import build, parameters
+from weft.model.model import Model
+from weft.objective.ctc import CTCLoss
+from weft.search.alignment import align
+from weft.search.readings.best_path import BestPath
+from weft.search.readings.prefix_beam import PrefixBeam
+from weft.search.readings.words import Words, read_words
+from weft.search.role import Given, Language
+from weft.training.checks import check
+
+CTC_MODEL = {
+    "source": {"dim": 4, "scaled": False},
+    "encoder": {"type": "recurrent", "cell": {"dim": 4}},
+    "target": "none",
+    "decoder": "none",
+    "lattice": {"type": "ctc", "upsample": 2},
+}
+DECODER = {"target": {"dim": 4}, "decoder": {"type": "luong", "cell": {"dim": 4}, "dim": 4}}
+
+
+def node(**changes: Any) -> dict[str, Any]:
+    plain = {"data": {"train": ["train.tsv"]}, "text": {"source": "character"}, "model": CTC_MODEL, "objective": "ctc"}
+    return plain | changes
+
+
+def problems(**changes: Any) -> list[str]:
+    try:
+        check(load_recipe(node(**changes)))
+    except ConfigError as error:
+        return [str(problem) for problem in error.problems]
+    return []
+
+
+def no_language_model(folder: str) -> Language:
+    raise FileNotFoundError(folder)
+
+
+def encode(lines: Sequence[str]) -> list[list[int]]:
+    """Letters, the space being one."""
+    return [["ab ".index(letter) + 3 for letter in line] for line in lines]
+
+
+GIVEN = Given(True, ["<pad>", "<begin>", "<end>", "a", "b", "▁"], encode, no_language_model)
+
+
+def made() -> Model:
+    model: Model = LATTICES["ctc"]()
+    return model
+
+
+def test_a_right_recipe_has_no_problems() -> None:
+    assert problems() == []
+    assert problems(model=CTC_MODEL | DECODER, objective="joint-ctc", translate={"ctc_weight": 0.3}) == []
+
+
+def test_such_a_model_has_no_head_and_no_target_to_learn() -> None:
+    model = made()
+    assert not model.has_decoder
+    assert parameters(model.head) == parameters(model.target) == parameters(model.decoder) == 0  # type: ignore[arg-type]
+    assert not any(name.startswith(("head", "target", "decoder")) for name in model.state_dict())
+    with pytest.raises(UserError, match="this model has no decoder"):
+        model.features(batch((3, 3)))
+
+
+MISTAKES: list[tuple[dict[str, Any], str]] = [
+    (
+        {"objective": "cross-entropy"},
+        "objective: trains a decoder alone, but this model has a lattice of the type ctc alone",
+    ),
+    (
+        {"model": CTC_MODEL | DECODER},
+        "objective: trains a lattice of the type ctc alone, but this model has a decoder and",
+    ),
+    (
+        {"model": {}},
+        "objective: trains a lattice of the type ctc alone, but this model has a decoder alone: take cross-",
+    ),
+    ({"model": CTC_MODEL | {"lattice": None}}, "model.decoder: none, and there is no model.lattice"),
+    ({"model": CTC_MODEL | {"target": {"dim": 4}}}, "model.decoder: is fed no tokens, so there must be no embedding"),
+    ({"model": {"target": "none"}}, "model.target: none, but a decoder is fed what it has written"),
+    (
+        {"model": CTC_MODEL | {"source": "none", "encoder": "none"}},
+        "model.lattice: needs a source, but model.encoder is",
+    ),
+    ({"translate": {"ctc_weight": 0.2}}, "translate.ctc_weight: mixes a decoder with a lattice of the type ctc, but"),
+    ({"translate": {"reading": "positions"}}, "translate.reading: "),
+    ({"translate": {"reading": {"type": "prefix-beam", "size": 2, "best": 3}}}, "translate.reading: best is 3 but the"),
+    ({"translate": {"reading": {"type": "prefix-beam", "language_model": "no/lm"}}}, "no/lm: there is no such folder"),
+    (
+        {"train": {"validation": {"reading": {"type": "prefix-beam", "words": "no.txt"}}}},
+        "train.validation.reading: no.t",
+    ),
+    ({"text": {"source": {"type": "bpe", "dropout": 0.1}}}, "text.source.dropout: splits targets anew in each epoch"),
+]
+
+
+@pytest.mark.parametrize(("changes", "told"), MISTAKES, ids=[told[:60] for _, told in MISTAKES])
+def test_what_does_not_fit_is_told_before_data_is_read(changes: dict[str, Any], told: str) -> None:
+    assert any(told in problem for problem in problems(**changes)), problems(**changes)
+
+
+def test_a_target_without_a_path_is_no_infinite_loss() -> None:
+    pairs = batch((2, 6), (4, 3))  # 2 positions, 4 frames, for 5 tokens
+    with pytest.raises(
+        UserError, match=r"pair 1 has no path through the frames: its target needs \d, and its source gives 4"
+    ):
+        CTCLoss(OBJECTIVE_GIVEN)(made(), pairs)
+
+
+def test_an_empty_target_is_blanks_alone() -> None:
+    model, pairs = made(), batch((3, 1), (2, 1))
+    frames = model.frames(pairs.source)
+    wanted = -frames.log_probs[..., -1][frames.mask].sum()
+    loss = CTCLoss(OBJECTIVE_GIVEN)(model, pairs)
+    torch.testing.assert_close(loss.total, wanted)
+    assert loss.count.item() == 2
+
+
+def test_gradients_are_finite_though_marks_are_impossible() -> None:
+    model = made()
+    torch.autograd.backward(CTCLoss(OBJECTIVE_GIVEN)(model, batch((5, 4), (3, 3))).total)
+    for name, weight in model.named_parameters():
+        assert weight.grad is not None, name
+        assert weight.grad.isfinite().all(), name
+        assert weight.grad.any(), name
+
+
+def test_an_alignment_that_cannot_be_is_told() -> None:
+    frames = Frames(torch.zeros(1, 2, len(VOCABULARY) + 1), torch.ones(1, 2, dtype=torch.bool))
+    with pytest.raises(UserError, match="these 2 tokens have no path through 2 frames"):
+        align(frames, Padded.of([[4, 4, END]]))
+
+
+def test_a_model_that_says_nothing_at_all_has_no_output() -> None:
+    frames = Frames(torch.full((1, 2, 7), float("nan")), torch.ones(1, 2, dtype=torch.bool))
+    assert BestPath(GIVEN)(frames, torch.tensor([5])) == [[]]
+    assert PrefixBeam(GIVEN)(frames, torch.tensor([5])) == [[]]
+
+
+def test_words_may_begin_with_other_words() -> None:
+    words = Words(encode(["a", "a b", "bb"]), encode([" "])[0], 6)
+    assert all(spelled(words, text) for text in ("a b", "a a b a", "bb a b bb", ""))
+    assert not any(spelled(words, text) for text in ("b", "a b b", "a  a", " a", "a ", "ab"))
+
+
+def spelled(words: Words, text: str) -> bool:
+    places = words.start()
+    for token in encode([text])[0]:
+        if not words.allowed(places)[token]:
+            return False
+        places = words.after(places, token)
+    return words.ends(places)
+
+
+def test_a_list_of_words_that_cannot_be_used_is_told(tmp_path: Path) -> None:
+    empty, file = tmp_path / "empty.txt", tmp_path / "words.txt"
+    empty.write_text("\n \n", "utf-8")
+    file.write_text("ab\nb\n", "utf-8")
+    with pytest.raises(UserError, match=r"empty.txt: has no words; write one a line"):
+        read_words(empty, GIVEN)
+    marked = Given(True, GIVEN.vocabulary, lambda lines: [[len(line)] for line in lines], no_language_model)
+    with pytest.raises(UserError, match="spells a word in another way after a space"):
+        read_words(file, marked)
+
+
+def test_old_models_have_the_weights_they_had() -> None:
+    with torch.device("meta"):
+        model = build(load_recipe({"data": {"train": ["a.tsv"]}}).model, VOCABULARY, VOCABULARY, joint=True)
+    assert {name.split(".")[0] for name in model.state_dict()} == {"source", "encoder", "target", "decoder", "head"}

@@ -1,0 +1,92 @@
+"""Self-attention within a reach: in blocks as in one piece, and what a decoder keeps of it."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch.testing import assert_close
+
+from weft.core import watch
+from weft.core.padded import Padded
+from weft.model.decoders.transformer import TransformerDecoder
+from weft.model.encoders.transformer import TransformerEncoder
+from weft.nn.attention import SelfAttention
+from weft.nn.memory import Memory, Sizes
+from weft.nn.reach import pays_in_blocks
+
+
+def padded(lengths: list[int], dim: int = 8) -> Padded:
+    steps = max(lengths)
+    data = torch.randn(len(lengths), steps, dim, dtype=torch.float64)
+    return Padded(data, torch.arange(steps) < torch.tensor(lengths)[:, None])
+
+
+@settings(max_examples=25, deadline=None)
+@given(reach=st.integers(1, 40), longest=st.integers(1, 150), shorter=st.integers(1, 150))
+def test_blocks_give_what_all_pairs_give(reach: int, longest: int, shorter: int) -> None:
+    """Watched, the whole matrix of weights is made; else blocks, where they pay."""
+    torch.manual_seed(reach)
+    attention = SelfAttention(8, heads=2, rotary=True, reach=reach).double()
+    x = padded([longest, min(shorter, longest)])
+    bias = x.bias(torch.float64)[:, None, None]
+    y, weights = attention(x.data, bias)
+    with watch.watching():
+        expected, whole = attention(x.data, bias)
+    assert (weights is None) == pays_in_blocks(longest, reach)
+    assert_close(y[x.mask], expected[x.mask], atol=1e-10, rtol=0)
+    assert whole is not None
+    positions = torch.arange(longest)
+    assert not whole[..., (positions[:, None] - positions).abs() > reach].any()
+
+
+def test_a_reach_beyond_the_ends_is_no_reach() -> None:
+    torch.manual_seed(0)
+    x = padded([7, 4])
+    bias = x.bias(torch.float64)[:, None, None]
+    free, far = SelfAttention(8).double(), SelfAttention(8, reach=6).double()
+    far.load_state_dict(free.state_dict())
+    assert_close(free(x.data, bias)[0][x.mask], far(x.data, bias)[0][x.mask], atol=1e-12, rtol=0)
+
+
+@pytest.mark.parametrize("length", [30, 90])
+def test_what_is_far_from_a_position_changes_nothing(length: int) -> None:
+    torch.manual_seed(0)
+    encoder = TransformerEncoder(8, layers=2, heads=2, hidden=8, reach=3, dropout=0.0).double()
+    x = padded([length]).data.requires_grad_()
+    (gradient,) = torch.autograd.grad(encoder(Padded.whole(x)).keys[0, 15].square().sum(), x)
+    seen = gradient[0].abs().sum(-1) > 0
+    assert seen.nonzero().flatten().tolist() == [*range(9, 22)]  # twice the reach to each side
+
+
+def test_the_padding_of_a_long_batch_holds_numbers() -> None:
+    """A position of the padding, out of the reach of all real ones, must not make them NaN in the next layer."""
+    torch.manual_seed(0)
+    encoder = TransformerEncoder(8, layers=2, heads=2, hidden=8, reach=2, dropout=0.0).double()
+    for lengths in ([90, 5], [20, 5]):
+        assert encoder(padded(lengths)).keys.isfinite().all()
+
+
+def test_a_decoder_keeps_no_more_than_its_reach() -> None:
+    torch.manual_seed(0)
+    attention = SelfAttention(8, heads=2, rotary=True, reach=3).double()
+    x = padded([10]).data
+    cache = attention.start(x)
+    whole, weights, after = attention.extend(x, cache)
+    outputs = []
+    for step in range(10):
+        y, _, cache = attention.extend(x[:, step : step + 1], cache)
+        outputs.append(y)
+        assert cache.keys.shape[2] <= 3
+    assert_close(torch.cat(outputs, 1), whole, atol=1e-12, rtol=0)
+    assert_close(after, cache, atol=1e-12, rtol=0)
+    assert [int((row > 0).sum()) for row in weights[0, 0]] == [1, 2, 3, 4, 4, 4, 4, 4, 4, 4]
+
+
+def test_a_language_model_reaches_back_layer_by_layer() -> None:
+    torch.manual_seed(0)
+    decoder = TransformerDecoder(8, Sizes(0, 0), layers=2, heads=2, hidden=8, reach=2, dropout=0.0).double()
+    x = padded([10]).data.requires_grad_()
+    nothing = x.new_zeros(1, 0, 0)
+    output, _ = decoder(x, decoder.start(Memory(nothing, nothing, torch.ones(1, 0, dtype=torch.bool))))
+    (gradient,) = torch.autograd.grad(output.hidden[0, 7].square().sum(), x)
+    assert (gradient[0].abs().sum(-1) > 0).nonzero().flatten().tolist() == [3, 4, 5, 6, 7]

@@ -1,0 +1,93 @@
+"""The spelling benchmark: tests that do not leak into training, shares and their intervals."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from benchmarks import spelling
+from benchmarks.spelling import Case, Made, Removed, Right
+
+from weft.core.errors import UserError
+from weft.corpora.catalogue import CODESPELL
+from weft.corpora.folder import CorpusFolder
+from weft.data.corpus import Corpus
+
+FREQUENT = ["the 23135851162", "receipt 2500000", "believe 90000000", "quay 1200"]
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> CorpusFolder:
+    folder = tmp_path / "codespell"
+    folder.mkdir()
+    files = {
+        "train": "teh\tthe\nreciept\treceipt\nbeleive\tbelieve\nHte\tthe\n",
+        "valid": "recept\treceipt\nhte\tthe\n",
+        "test": "beleve\tbelieve\n",
+    }
+    for name, text in files.items():
+        (folder / f"{name}.tsv").write_text(text, "utf-8")
+    return CorpusFolder(replace(CODESPELL, name="small"), folder)
+
+
+def test_every_misspelling_is_a_case(tmp_path: Path) -> None:
+    (tmp_path / "set.txt").write_text("receipt: receit reciet\n\nthere: ther ther\n", "utf-8")
+    cases = [Case("receit", ("receipt",)), Case("reciet", ("receipt",)), *[Case("ther", ("there",))] * 2]
+    assert spelling.read_testset(tmp_path / "set.txt") == cases
+    (tmp_path / "test.tsv").write_text("receit\treceipt\nther\tthere\ttheir\n", "utf-8")
+    assert spelling.read_held_out_list(tmp_path / "test.tsv") == [cases[0], Case("ther", ("there", "their"))]
+
+
+@pytest.mark.parametrize(("text", "message"), [("receipt receit\n", r"line 1: .* got no colon"), ("\n", "no miss")])
+def test_a_file_that_is_no_test_set_is_told(text: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "set.txt").write_text(text, "utf-8")
+    with pytest.raises(UserError, match=message):
+        spelling.read_testset(tmp_path / "set.txt")
+
+
+def test_frequent_words_are_misspelled_more_often() -> None:
+    frequencies = spelling.read_frequencies(FREQUENT)
+    wanted = {word.text: word.copies for word in spelling.words_to_learn(frequencies, {"quay", "rare"}, 2)}
+    assert wanted == {"the": 21, "believe": 12, "quay": 3, "rare": 3}
+
+
+def test_nothing_that_is_tested_is_trained_on(
+    corpus: CorpusFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spelling, "fetch_lines", lambda wheel: iter(FREQUENT))
+    held_out = {"hte", "beleve", "te"}
+    data = tmp_path / "data"
+    spelling.write_data(data, corpus, held_out, Made(words=3, errors=1.0))
+    train = list(Corpus([data / "train.tsv"]).pairs())
+    assert train[:3] == [("teh", "the"), ("reciept", "receipt"), ("beleive", "believe")]
+    assert not held_out & {wrong.casefold() for wrong, _ in train}
+    assert list(Corpus([data / "valid.tsv"]).pairs()) == [("recept", "receipt")]
+    removed = Removed(**json.loads((data / "removed.json").read_text("utf-8")))
+    assert removed.of_list == 1
+    assert removed.of_noise == 21 + 12 + 6 - (len(train) - 3) > 0
+    leaked = [wrong for wrong, _ in train].count("reciept")
+    spelling.check_no_leak(data / "train.tsv", held_out, tmp_path / "set.txt")
+    with pytest.raises(UserError, match=rf"holds {leaked} pairs whose misspelling .* asks for"):
+        spelling.check_no_leak(data / "train.tsv", {"reciept"}, tmp_path / "set.txt")
+
+
+def test_the_interval_is_wilsons() -> None:
+    """Newcombe 1998, table I, method 3: 81 of 263, and 0 of 20."""
+    assert Right(81, 263).interval() == pytest.approx((25.53, 36.62), abs=0.01)
+    assert Right(0, 20).interval() == pytest.approx((0.0, 16.11), abs=0.01)
+
+
+def test_a_list_of_words_helps() -> None:
+    assert spelling.first_word(["recept", "receipt"], {"receipt"}) == "receipt"
+    assert spelling.first_word(["recept", "recipt"], {"receipt"}) == "recept"
+    cases = [Case("a", ("b", "c")), Case("d", ("e",))]
+    assert spelling.count_right(cases, ["c", "d"]) == Right(1, 2)
+
+
+def test_the_table() -> None:
+    rows = {"letters": {"Norvig": Right(81, 263), "more": Right(1, 2)}}
+    shown = spelling.render(rows, {"Norvig": [Case("a", ("b",))] * 263, "more": []}).split("\n")
+    assert shown[0] == "| model | Norvig, 263 misspellings | more, 0 misspellings |"
+    assert shown[2] == "| Norvig 2007, as published | 75 % |  |"
+    assert shown[3].startswith("| letters | 30.8 % (25.5 to 36.6) | 50.0 % ")
+    assert json.loads(spelling.as_json(rows, Removed(1, 2)))["removed"] == {"of_list": 1, "of_noise": 2}
