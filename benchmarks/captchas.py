@@ -17,15 +17,15 @@ import sys
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
-from math import sqrt
 from pathlib import Path
 from random import Random
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 from unittest.mock import patch
 
 import typer
 from benchmarks.ending import JsonFile, write_json
 from benchmarks.machine import machine
+from benchmarks.shares import Share
 
 import weft
 from weft.core.errors import UserError
@@ -38,7 +38,6 @@ from weft.store.files import write_atomically
 SYMBOLS = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"  # without 0, O, 1 and I, which look alike
 LENGTH = 5
 A_FOLDER = 1000  # pictures in each
-DEVIATIONS = 1.96  # for 95 %
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=None)
 Folder = Annotated[Path, typer.Argument(help="Where the pictures and the tables are.")]
@@ -52,24 +51,6 @@ class Draws:
         self.randbits = self._draws.getrandbits
         self.randbelow = self._draws.randrange
         self.choice = self._draws.choice
-
-
-class Share(NamedTuple):
-    """So many of all were right."""
-
-    right: int
-    of: int
-
-    def interval(self) -> tuple[float, float]:
-        """Wilson's score interval."""
-        share, square = self.right / self.of, DEVIATIONS**2
-        middle = share + square / (2 * self.of)
-        reach = DEVIATIONS * sqrt(share * (1 - share) / self.of + square / (4 * self.of**2))
-        return (middle - reach) / (1 + square / self.of), (middle + reach) / (1 + square / self.of)
-
-    def __str__(self) -> str:
-        low, high = self.interval()
-        return f"{self.right / self.of:.1%} of {self.of:,} captchas are read whole ({low:.1%} to {high:.1%})"
 
 
 def draw(folder: Path, split: str, seed: int, number: int) -> str:
@@ -98,7 +79,7 @@ def make(
     try:
         import captcha.image  # noqa: F401
     except ImportError:
-        raise UserError("the package captcha draws them: pip install captcha") from None
+        raise UserError("the package captcha draws them: pip install -c constraints.txt -e '.[bench]'") from None
     with ProcessPoolExecutor(workers) as pool:
         for split, count in (("train", train), ("valid", valid), ("test", test)):
             lines = pool.map(partial(draw, folder, split, seed), range(count), chunksize=100)
@@ -119,15 +100,20 @@ def score(
     share = Share(
         sum(output in right for output, right in zip(outputs, examples.references, strict=True)), len(outputs)
     )
-    print(share)
+    print(told(share))
     figures = report(share, outputs, examples.references) | {"weights": parameters(translator.trained.model)}
     write_json(json_file, figures | {"machine": machine()})
+
+
+def told(share: Share) -> str:
+    low, high = share.interval()
+    return f"{share.value():.1%} of {share.of:,} captchas are read whole ({low:.1%} to {high:.1%})"
 
 
 def report(share: Share, outputs: Sequence[str], references: Sequence[Sequence[str]]) -> dict[str, Any]:
     low, high = share.interval()
     (letters,) = evaluate(outputs, references, ["cer"])
-    read = {"read_whole": share.right / share.of, "low": low, "high": high, "pictures": share.of}
+    read = {"read_whole": share.value(), "low": low, "high": high, "pictures": share.of}
     return read | {"letters_wrong": letters.value / 100}
 
 

@@ -21,11 +21,13 @@ import json
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from heapq import nlargest
-from math import log10, sqrt
+from math import log10
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import typer
+from benchmarks.ending import JsonFile, run_command, write_json
+from benchmarks.shares import Share
 
 import weft
 from weft.config.document import inline
@@ -53,7 +55,6 @@ FREQUENCIES = Wheel(
 )
 PUBLISHED = 75.0  # percent of TESTSET, by Norvig's corrector
 BEST = 5  # outputs of which the first that is a word is taken, where a list of words helps
-NORMAL = 1.96  # standard deviations to each side hold 95 %
 FEWEST = 3  # copies of a rare word
 
 
@@ -76,24 +77,6 @@ class Removed(NamedTuple):
 
     of_list: int
     of_noise: int
-
-
-class Right(NamedTuple):
-    """How many of the cases of a test are right at once."""
-
-    right: int
-    cases: int
-
-    def share(self) -> float:
-        return 100 * self.right / self.cases
-
-    def interval(self) -> tuple[float, float]:
-        """Wilson 1927: where the true share lies, in percent."""
-        share, squared = self.right / self.cases, NORMAL**2
-        centre = share + squared / (2 * self.cases)
-        half = NORMAL * sqrt(share * (1 - share) / self.cases + squared / (4 * self.cases**2))
-        low, high = (100 * (centre + side) / (1 + squared / self.cases) for side in (-half, half))
-        return low, high
 
 
 # --- Data ----------------------------------------------------------------------------------------------------------
@@ -193,14 +176,15 @@ def first_word(outputs: Sequence[str], words: Collection[str]) -> str:
     return next((output for output in outputs if output in words), outputs[0])
 
 
-def count_right(cases: Sequence[Case], outputs: Iterable[str]) -> Right:
+def count_right(cases: Sequence[Case], outputs: Iterable[str]) -> Share:
+    """How many cases are right at once."""
     right = sum(output in case.right for case, output in zip(cases, outputs, strict=True))
-    return Right(right, len(cases))
+    return Share(right, len(cases))
 
 
 def score(
     run: Path, tests: Mapping[str, Sequence[Case]], words: Collection[str]
-) -> Iterator[tuple[str, dict[str, Right]]]:
+) -> Iterator[tuple[str, dict[str, Share]]]:
     """The rows of a model: what it says first; and what it says first of the words that there are."""
     made = correct(weft.load(run, best=BEST), tests)
     first = {test: count_right(tests[test], (best[0] for best in outputs)) for test, outputs in made.items()}
@@ -214,7 +198,7 @@ def score(
 # --- Report --------------------------------------------------------------------------------------------------------
 
 
-def render(rows: Mapping[str, Mapping[str, Right]], tests: Mapping[str, Sequence[Case]]) -> str:
+def render(rows: Mapping[str, Mapping[str, Share]], tests: Mapping[str, Sequence[Case]]) -> str:
     """A table in Markdown: the share that is right at once, with its interval."""
     titles = ["model", *(f"{test}, {len(cases):,} misspellings" for test, cases in tests.items())]
     published = ["Norvig 2007, as published", f"{PUBLISHED:.0f} %", *[""] * (len(tests) - 1)]
@@ -223,19 +207,19 @@ def render(rows: Mapping[str, Mapping[str, Right]], tests: Mapping[str, Sequence
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
-def shown(right: Right) -> str:
-    low, high = right.interval()
-    return f"{right.share():.1f} % ({low:.1f} to {high:.1f})"
+def shown(share: Share) -> str:
+    low, high = share.interval()
+    return f"{100 * share.value():.1f} % ({100 * low:.1f} to {100 * high:.1f})"
 
 
-def as_record(right: Right) -> dict[str, float]:
-    low, high = right.interval()
-    return {**right._asdict(), "share": right.share(), "low": low, "high": high}
+def as_record(share: Share) -> dict[str, float]:
+    low, high = share.interval()
+    return {"right": share.right, "cases": share.of, "share": share.value(), "low": low, "high": high}
 
 
-def as_json(rows: Mapping[str, Mapping[str, Right]], removed: Removed) -> str:
-    models = {name: {test: as_record(right) for test, right in rights.items()} for name, rights in rows.items()}
-    return json.dumps({"removed": removed._asdict(), "models": models}, indent=2) + "\n"
+def as_json(rows: Mapping[str, Mapping[str, Share]], removed: Removed) -> dict[str, Any]:
+    models = {name: {test: as_record(share) for test, share in shares.items()} for name, shares in rows.items()}
+    return {"removed": removed._asdict(), "models": models}
 
 
 def say(text: str) -> None:
@@ -249,7 +233,7 @@ def main(
     minutes: Annotated[float, typer.Option(min=0.1, help="Training of each model.")] = 25.0,
     words: Annotated[int, typer.Option(min=1, help="How many frequent words are misspelled.")] = 30_000,
     errors: Annotated[float, typer.Option(min=1.0, help="Mistakes in a word that is misspelled for training.")] = 1.3,
-    json_file: Annotated[Path | None, typer.Option("--json", help="Write the figures here as well.")] = None,
+    json_file: JsonFile = None,
 ) -> None:
     """Train two models to correct spelling, and test them on misspellings that they have not seen."""
     norvig = read_testset(testset)
@@ -263,16 +247,12 @@ def main(
     removed = Removed(**json.loads((data / "removed.json").read_text("utf-8")))
     say(f"taken out of codespell's list: {removed.of_list:,} pairs; of generated ones: {removed.of_noise:,}")
     known = {word.text for word in read_words(read_lines(data / "words.tsv"), "words.tsv", copies=1)}
-    rows: dict[str, dict[str, Right]] = {}
+    rows: dict[str, dict[str, Share]] = {}
     for run in runs or [train(name, folder, minutes) for name in RECIPES]:
         rows.update(score(run, tests, known))
     print(render(rows, tests))
-    if json_file is not None:
-        write_atomically(json_file, as_json(rows, removed).encode())
+    write_json(json_file, as_json(rows, removed))
 
 
 if __name__ == "__main__":
-    try:
-        typer.run(main)
-    except UserError as error:
-        sys.exit(f"spelling: {error}")
+    run_command(main, "spelling")

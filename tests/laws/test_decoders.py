@@ -5,9 +5,12 @@ import torch
 from torch.testing import assert_close
 
 from laws.variants import MODELS, batch
+from weft.config.registry import REGISTRY
 from weft.core.padded import Padded
 from weft.data.batches import Batch
 from weft.model.model import Model
+from weft.model.roles import Decoder
+from weft.nn.memory import Sizes
 from weft.nn.windows import LocalPredictive
 
 
@@ -100,3 +103,9 @@ def one_row(pairs: Batch, row: int) -> Batch:
         return Padded(padded.data[row : row + 1, :length], padded.mask[row : row + 1, :length])
 
     return Batch(trimmed(pairs.source), trimmed(pairs.target), (row,))
+
+
+@pytest.mark.parametrize("name", REGISTRY[Decoder].keys() - {"none"})
+def test_a_decoder_says_that_it_must_be_fed(name: str) -> None:
+    with pytest.raises(ValueError, match=r"is fed what it has written, but model\.target is none"):
+        REGISTRY[Decoder][name](0, Sizes(4, 4))

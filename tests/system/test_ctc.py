@@ -149,6 +149,18 @@ def test_a_decoder_and_a_lattice_learn_together(data: Path) -> None:
     assert [one.text for one in mixed] == [one.text for one in alone] == ["axyzzzdd", "zzzaxy"]
 
 
+@pytest.mark.parametrize("place", ["train.validation.reading", "translate.reading"])
+def test_a_reading_that_cannot_be_made_is_told_before_the_first_step(run: Path, data: Path, place: str) -> None:
+    reading, node = {"type": "prefix-beam", "language_model": str(run)}, recipe(data)
+    if place == "translate.reading":
+        node["translate"] = {"reading": reading}
+    else:
+        node["train"] = {**node["train"], "validation": {**node["train"]["validation"], "reading": reading}}
+    with pytest.raises(UserError, match=f"^{place}: .* is no language model"):
+        weft.train(node, out=data / "unread")
+    assert not (data / "unread").exists()
+
+
 def test_pairs_without_a_path_are_told_and_left_out(data: Path, capfd: pytest.CaptureFixture[str]) -> None:
     node = recipe(data)
     node["model"] = {**node["model"], "lattice": {"type": "ctc", "upsample": 3}}

@@ -135,6 +135,13 @@ def test_noise_is_drawn_for_each_side_pair_and_epoch(cache: TokenCache) -> None:
     assert noised != targets(2, 0)
 
 
+def test_targets_can_be_had_without_their_sources(cache: TokenCache) -> None:
+    batches, numbers = Batches(cache, 2000, seed=1, noise=(None, shuffle), longest=5), np.array([3, 0, 2])
+    alone, whole = batches.targets(numbers), batches.take(numbers).target
+    assert torch.equal(alone.data, whole.data)
+    assert torch.equal(alone.mask, whole.mask)
+
+
 def test_noise_can_be_on_one_side_only(cache: TokenCache) -> None:
     plain, noised = (Batches(cache, 2000, seed=1, noise=noise).epoch(0) for noise in (None, (reverse, None)))
     for one, other in zip(plain, noised, strict=True):

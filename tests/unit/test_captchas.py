@@ -3,7 +3,8 @@
 from pathlib import Path
 
 import pytest
-from benchmarks.captchas import LENGTH, SYMBOLS, Share, draw
+from benchmarks.captchas import LENGTH, SYMBOLS, draw, told
+from benchmarks.shares import Share
 
 
 def test_a_captcha_is_a_function_of_its_seed_file_and_number(tmp_path: Path) -> None:
@@ -25,8 +26,8 @@ def test_a_captcha_is_a_function_of_its_seed_file_and_number(tmp_path: Path) -> 
 
 
 def test_the_interval_is_wilsons() -> None:
-    """The figures of a table: 81 of 263 is 0.2553 to 0.3662 (Newcombe 1998, table I, method 3)."""
-    low, high = Share(81, 263).interval()
-    assert (round(low, 4), round(high, 4)) == (0.2553, 0.3662)
+    """Newcombe 1998, table I, method 3: 81 of 263, and 0 of 20."""
+    assert Share(81, 263).interval() == pytest.approx((0.2553, 0.3662), abs=1e-4)
+    assert Share(0, 20).interval() == pytest.approx((0.0, 0.1611), abs=1e-4)
     assert Share(10, 10).interval()[1] == pytest.approx(1.0)
-    assert str(Share(950, 1000)) == "95.0% of 1,000 captchas are read whole (93.5% to 96.2%)"
+    assert told(Share(950, 1000)) == "95.0% of 1,000 captchas are read whole (93.5% to 96.2%)"

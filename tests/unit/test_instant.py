@@ -158,7 +158,7 @@ def test_a_target_needs_a_frame_for_each_token_and_the_end(model: Model) -> None
 
 def test_a_target_longer_than_the_frames_is_refused() -> None:
     model = made(LATTICES["aligned-end"])
-    told = "pair 2 has 4 target tokens, END counted, but its source gives 3 frames"
+    told = "pair 2 has no room in the frames: its target needs 4, and its source gives 3"
     with pytest.raises(UserError, match=told):
         PositionEntropy(GIVEN)(model, batch((5, 5), (3, 4)))
 

@@ -84,7 +84,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"source": {"dim": 8}}, "model.encoder: reads no source, so .* write model.source: none too"),
     ({"encoder": READS}, "model.encoder: reads a source, but model.source is none"),
     ({"encoder": "recurrent"}, "model.encoder: reads a source, but model.source is none"),
-    ({"target": "none"}, "model.target: none, but a decoder is fed what it has written"),
+    ({"target": "none"}, "model.decoder: is fed what it has written, but model.target is none"),
     ({"tie": "all"}, "model.tie: all: the embeddings cannot share a weight"),
     ({"source": {"dim": 8}, "encoder": READS}, "data.one_sided: true, but this model reads a source"),
 ]

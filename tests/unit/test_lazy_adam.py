@@ -19,6 +19,7 @@ from weft.model.model import Model
 from weft.nn.bridges import Linear as LinearBridge
 from weft.nn.cells.gru import GRU
 from weft.nn.embedding import Embedding
+from weft.objective.negative_sampling import NegativeSampling
 from weft.objective.sampled_softmax import SampledSoftmax
 from weft.optim.lazy_adam import LazyAdam
 from weft.optim.optimisers import SGD, Adadelta, Adam, AdamW
@@ -75,6 +76,17 @@ def test_sparse_gradients_hold_the_rows_that_were_used() -> None:
     assert weight.grad.indices()[0].tolist() == used
     rows *= 2  # as clipping does
     assert torch.equal(weight.grad.to_dense()[used], rows)
+
+
+def test_negative_sampling_reads_only_some_rows_of_the_head_too() -> None:
+    gradients = []
+    for model in (made(True), made(False)):
+        torch.manual_seed(1)
+        torch.autograd.backward(NegativeSampling(GIVEN, negatives=1)(model, PAIRS, 1).total)
+        assert model.head.weight.grad is not None
+        gradients.append(model.head.weight.grad)
+    assert [gradient.is_sparse for gradient in gradients] == [True, False]
+    assert_close(gradients[0].to_dense(), gradients[1])
 
 
 def sparse_gradient(rows: list[int], values: Tensor, size: int) -> Tensor:

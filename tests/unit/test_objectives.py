@@ -10,7 +10,7 @@ from torch import nn
 from torch.testing import assert_close
 
 from laws.given import GIVEN
-from laws.variants import MODELS, VOCABULARY, batch
+from laws.variants import LATTICES, MODELS, VOCABULARY, batch
 from system import toys
 from unit.untrained import untrained
 from weft.config.load import load_recipe
@@ -29,7 +29,7 @@ from weft.objective.word_loss import word_numbers
 from weft.store.model_folder import Trained, save_model, weights_of
 from weft.text.learners import BPE, Byte, Character, Learner, Whitespace
 from weft.training.checks import check
-from weft.training.given import load_frozen, looks
+from weft.training.given import check_steps, load_frozen, looks
 
 PAIRS = batch((5, 6), (3, 4))
 SAME = ("-score=", "-window=", "-bridge=", "-norm=", "-activation=", "-projected=")  # look or not as they did before
@@ -58,7 +58,7 @@ def test_a_cost_is_what_the_metric_says_of_one_line(name: CostName, line: str) -
     assert line_cost(name)(line, reference) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("name", ["wer", "cer"])
+@pytest.mark.parametrize("name", ["wer", "cer", "bleu", "chrf"])
 def test_an_empty_reference_costs_at_most_1(name: CostName) -> None:
     assert line_cost(name)("", "") == 0.0
     assert line_cost(name)("three more words", "") == 1.0
@@ -197,6 +197,18 @@ def test_a_teacher_is_frozen_and_has_the_same_tokenizers(trained: Trained, folde
         load_frozen(folder, trained._replace(target_tokenizer=other))
 
 
+def test_a_teacher_must_be_able_to_say_something_of_every_token(folder: Path) -> None:
+    ctc: Model = LATTICES["ctc"]()
+    with pytest.raises(UserError, match="first: that model has no decoder, so it says nothing of a next token"):
+        check_steps(ctc, 10, folder)
+    model: Model = MODELS["decoder-luong"]()
+    check_steps(model, 10, folder)
+    model.target.limit = 10
+    check_steps(model, 9, folder)
+    with pytest.raises(UserError, match=r"target positions for 10 tokens, END counted, but data\.max_length is 10"):
+        check_steps(model, 10, folder)
+
+
 def starting(folder: Path | str, family: str = "bahdanau") -> dict[str, Any]:
     node = toys.recipe(Path("nowhere"), family)
     node["train"]["start"] = str(folder)
@@ -206,7 +218,7 @@ def starting(folder: Path | str, family: str = "bahdanau") -> dict[str, Any]:
 def test_a_run_starts_from_a_model_of_the_same_recipe(folder: Path) -> None:
     node = starting(folder)
     check(load_recipe(node))
-    node["model"] = {**node["model"], "source": {**node["model"]["source"], "dropout": 0.3}}
+    node["model"] = {**node["model"], "source": {**node["model"]["source"], "dropout": 0.3, "sparse": True}}
     check(load_recipe(node))
     node["model"] = {**node["model"], "encoder": {"type": "recurrent", "cell": {"dim": 13}}}
     told = problems(node)

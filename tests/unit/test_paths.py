@@ -1,11 +1,13 @@
 """Models that say their output in frames with a blank: what they need, what they refuse, and in which words."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from torch.nn import functional as F
 
 from laws.given import GIVEN as OBJECTIVE_GIVEN
 from laws.variants import LATTICES, VOCABULARY, batch
@@ -18,6 +20,8 @@ from weft.model.build import build, parameters
 from weft.model.model import Model
 from weft.objective.ctc import CTCLoss
 from weft.search.alignment import align
+from weft.search.forced import forced_scores
+from weft.search.paths import start_paths, step_paths
 from weft.search.readings.best_path import BestPath
 from weft.search.readings.prefix_beam import PrefixBeam
 from weft.search.readings.words import Words, read_words
@@ -76,6 +80,10 @@ def test_such_a_model_has_no_head_and_no_target_to_learn() -> None:
     assert not any(name.startswith(("head", "target", "decoder")) for name in model.state_dict())
     with pytest.raises(UserError, match="this model has no decoder"):
         model.features(batch((3, 3)))
+    with pytest.raises(UserError, match="this model has no decoder"):
+        model.head(torch.ones(2))
+    with pytest.raises(UserError, match="this model has no decoder"):
+        model.head.rows(torch.tensor([3]))
 
 
 MISTAKES: list[tuple[dict[str, Any], str]] = [
@@ -92,8 +100,9 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
         "objective: trains a lattice of the type ctc alone, but this model has a decoder alone: take cross-",
     ),
     ({"model": CTC_MODEL | {"lattice": None}}, "model.decoder: none, and there is no model.lattice"),
+    ({"model": CTC_MODEL | {"tie": "output"}}, "model.tie: output shares the weight of the head, but without a deco"),
     ({"model": CTC_MODEL | {"target": {"dim": 4}}}, "model.decoder: is fed no tokens, so there must be no embedding"),
-    ({"model": {"target": "none"}}, "model.target: none, but a decoder is fed what it has written"),
+    ({"model": {"target": "none"}}, "model.decoder: is fed what it has written, but model.target is none"),
     (
         {"model": CTC_MODEL | {"source": "none", "encoder": "none"}},
         "model.lattice: needs a source, but model.encoder is",
@@ -118,7 +127,7 @@ def test_what_does_not_fit_is_told_before_data_is_read(changes: dict[str, Any], 
 def test_a_target_without_a_path_is_no_infinite_loss() -> None:
     pairs = batch((2, 6), (4, 3))  # 2 positions, 4 frames, for 5 tokens
     with pytest.raises(
-        UserError, match=r"pair 1 has no path through the frames: its target needs \d, and its source gives 4"
+        UserError, match=r"pair 1 has no room in the frames: its target needs \d, and its source gives 4"
     ):
         CTCLoss(OBJECTIVE_GIVEN)(made(), pairs)
 
@@ -177,6 +186,44 @@ def test_a_list_of_words_that_cannot_be_used_is_told(tmp_path: Path) -> None:
     marked = Given(True, GIVEN.vocabulary, lambda lines: [[len(line)] for line in lines], no_language_model)
     with pytest.raises(UserError, match="spells a word in another way after a space"):
         read_words(file, marked)
+
+
+def test_every_word_of_a_list_is_looked_at(tmp_path: Path) -> None:
+    """A tokenizer may spell one word the same after a space, and another not."""
+    file = tmp_path / "words.txt"
+    file.write_text("a\nab\n", "utf-8")
+
+    def spell(lines: Sequence[str]) -> list[list[int]]:
+        return encode([line.replace(" ab", "b") for line in lines])
+
+    with pytest.raises(UserError, match="spells a word in another way after a space"):
+        read_words(file, replace(GIVEN, encode=spell))
+
+
+def test_a_word_that_is_spelled_with_nothing_is_none(tmp_path: Path) -> None:
+    file = tmp_path / "words.txt"
+    file.write_text("a\n?\n", "utf-8")
+    words = read_words(file, replace(GIVEN, encode=lambda lines: encode([line.strip("? ") for line in lines])))
+    assert spelled(words, "a a")
+    assert not spelled(words, " a")
+
+
+def test_scores_of_many_frames_are_exact() -> None:
+    """With single precision throughout, the sums of logarithms lose the second decimal, and log p comes out above 0."""
+    draws = torch.Generator().manual_seed(0)
+    tokens = torch.randint(3, 10, (60,), generator=draws)
+    places = torch.randperm(400, generator=draws)[:60].sort().values
+    logits = torch.randn(400, 8, generator=draws)
+    logits[:, -1] += 15.0
+    logits[places, -1] -= 15.0
+    logits[places, tokens - 3] += 15.0
+    log_probs = logits.log_softmax(-1)
+    frames = Frames(F.pad(log_probs, (3, 0), value=float("-inf"))[None], torch.ones(1, 400, dtype=torch.bool))
+    [found] = forced_scores(step_paths, start_paths(frames), Padded.of([[*tokens.tolist(), END]]))
+    lengths = torch.tensor([400]), torch.tensor([60])
+    wanted = -F.ctc_loss(log_probs.double()[:, None], tokens[None] - 3, *lengths, blank=7, reduction="sum")
+    assert found.score == pytest.approx(wanted.item(), abs=1e-5)
+    assert max(found.token_scores) <= 0
 
 
 def test_old_models_have_the_weights_they_had() -> None:

@@ -17,6 +17,7 @@ from weft.data.cache import TokenCache, build_or_open, build_or_open_whole
 from weft.data.corpus import Corpus
 from weft.data.settings import Data
 from weft.picture.reader import PictureReader
+from weft.text import reader
 from weft.text.learners import Character
 from weft.training.checks import check
 
@@ -90,6 +91,15 @@ def test_the_cache_holds_columns(table: Path) -> None:
     assert cache.tally.dropped == {"empty": 1, "duplicate": 1, "too long": 0, "bad ratio": 0}
     assert (cache.tally.source.tokens, cache.tally.source.unknown) == (10, 0)
     assert kept(build_or_open(corpus(table), READER, LETTERS, settings(table))) == kept(cache)  # opened
+
+
+def test_few_pictures_are_in_memory_at_once(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = kept(build_or_open(corpus(table), READER, LETTERS, settings(table)))
+    monkeypatch.setattr(reader, "PICTURES", 2)
+    told: list[int] = []
+    other = Data(cache=str(table.parent / "again"), max_length=50)
+    assert kept(build_or_open(corpus(table), READER, LETTERS, other, told.append)) == whole
+    assert told == [2, 4, 6]
 
 
 def test_the_ratio_of_columns_to_letters_is_not_asked(table: Path) -> None:

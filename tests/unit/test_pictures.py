@@ -5,6 +5,7 @@ import os
 import struct
 import zlib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -66,13 +67,23 @@ def test_formats(tmp_path: Path, suffix: str) -> None:
     assert uniform(path, 255, 255, 255)
 
 
-@pytest.mark.parametrize("mode", ["1", "L", "P", "RGB", "CMYK", "I;16"])
+@pytest.mark.parametrize("mode", ["1", "L", "P", "RGB", "CMYK"])
 def test_colours_and_depths_become_grey(tmp_path: Path, mode: str) -> None:
     grey = Image.new("L", (2, 8), 255)
     grey.paste(0, (1, 0, 2, 8))
-    image = Image.fromarray(np.array(grey, np.uint16) * 257) if mode == "I;16" else grey.convert(mode)
-    image.save(tmp_path / "a.tif")
+    grey.convert(mode).save(tmp_path / "a.tif")
     assert uniform(tmp_path / "a.tif", 0, 255)
+
+
+@pytest.mark.parametrize(("name", "kind"), [("a.png", np.uint16), ("a.tif", np.uint16), ("a.tif", np.int32)])
+def test_sixteen_bits_are_scaled_and_not_cut_off(tmp_path: Path, name: str, kind: type[np.integer[Any]]) -> None:
+    Image.fromarray(np.tile(np.array([0, 100, 255], kind) * 257, (8, 1))).save(tmp_path / name)
+    assert uniform(tmp_path / name, 255, 155, 0)
+
+
+def test_levels_that_are_fractions_are_refused(tmp_path: Path) -> None:
+    Image.fromarray(np.ones((8, 2), np.float32)).save(tmp_path / "a.tif")
+    assert "a.tif: its grey levels are fractions" in refusal(tmp_path / "a.tif")
 
 
 @pytest.mark.parametrize("mode", ["RGBA", "LA", "P"])
@@ -115,6 +126,10 @@ def test_what_is_no_picture_is_refused(tmp_path: Path) -> None:
         assert "is no picture that can be read; these can: PNG, JPEG" in refusal(tmp_path / name)
     assert "there is no such file; is it" in refusal(tmp_path / "aa.png")
     assert "is a folder" in refusal(tmp_path)
+
+
+def test_a_text_in_place_of_a_name_is_refused() -> None:
+    assert "cannot be read (File name too long)" in refusal(Path("a line of text " * 30))
 
 
 def test_a_pipe_is_refused(tmp_path: Path) -> None:

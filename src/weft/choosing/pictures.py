@@ -16,7 +16,7 @@ from weft.text.settings import draw_sample
 HEIGHT = 32
 LOOKED_AT = 20  # lines, to tell whether they name pictures
 SAMPLE = 200  # pictures that are opened
-OPERATIONS = 4e6  # a column, forward and back
+OPERATIONS = 2e6  # a column, forward and back: 0.3 million multiplications, each with an addition, three times
 EFFICIENCY = 0.25  # of the rate of matrix products
 PICTURES_A_BATCH = 48
 SMALLEST_BATCH, LARGEST_BATCH = 1024, 8192  # columns

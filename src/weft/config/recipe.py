@@ -54,7 +54,8 @@ class Translate:
     """How a trained model is used: its steps are searched, or, if it has no decoder, its frames are read.
 
     An output may have `length_factor` x source tokens + `length_extra` tokens. `window` lines are read before the first
-    is translated, so that lines of one length can go together; a program that waits for each answer sets it to 1.
+    is translated, so that lines of one length can go together (of pictures, a few dozen at most); a program that waits
+    for each answer sets it to 1.
     """
 
     search: Make[Search] = Beam

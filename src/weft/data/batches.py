@@ -79,6 +79,11 @@ class Batches:
         """These pairs of the cache, in this order, as the first epoch has them."""
         return self._collate(numbers, 0)
 
+    def targets(self, numbers: Numbers) -> Padded:
+        """The targets alone of what `take` gives: the sources may be large pictures."""
+        rows = [self._cache.pair(number)[1][: self._longest] for number in numbers]
+        return pad(self._noised(rows, tuple(self._cache.indices[numbers].tolist()), 0, 1))
+
     def _plan(self, epoch: int) -> Iterator[Numbers]:
         """The pairs of each batch."""
         draws = np.random.default_rng(seed_for(self._seed, "order of pairs", epoch))

@@ -18,7 +18,7 @@ from weft.data.corpus import Corpus
 from weft.data.filters import KEPT, REASONS, Filters
 from weft.data.hashes import came_before, hash_lines, hash_pairs
 from weft.data.tally import SideTally, Tally
-from weft.text.reader import LineError, Reader
+from weft.text.reader import LineError, Reader, at_once
 from weft.text.rows import Rows
 
 CHUNK = 4096  # pairs tokenized in one call
@@ -34,6 +34,7 @@ class Builder:
         self._corpus = corpus
         self._readers = readers
         self._filters = filters
+        self._chunk = at_once(readers[0], CHUNK)
 
     def build(self, folder: Path, progress: Progress) -> None:
         """Fill an empty folder with the ids and offsets of each side, indices, hashes and tally."""
@@ -71,7 +72,7 @@ class Builder:
 
     def _chunks(self) -> Iterator[Pairs]:
         pairs = iter(self._corpus.pairs())
-        while chunk := list(islice(pairs, CHUNK)):
+        while chunk := list(islice(pairs, self._chunk)):
             yield chunk
 
     def _numbered_chunks(self, count: int) -> Iterator[tuple[slice, Pairs]]:

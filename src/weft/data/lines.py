@@ -56,9 +56,13 @@ def hash_file(path: Path) -> bytes:
 
 def require_file(path: Path) -> None:
     """Say what is wrong with a path that cannot be read, and what may have been meant."""
-    if path.is_dir():
+    try:
+        folder, there = path.is_dir(), path.exists()
+    except OSError as error:  # a folder above it is closed to us, or what should be a name is a whole text
+        raise UserError(f"{path}: cannot be read ({error.strerror})") from error
+    if folder:
         raise UserError(f"{path}: is a folder, not a file")
-    if not path.exists():
+    if not there:
         looked = "" if path.is_absolute() else f" (looked for from {Path.cwd()})"
         raise UserError(f"{path}: there is no such file{looked}{_nearest(path)}")
 

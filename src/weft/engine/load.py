@@ -12,7 +12,6 @@ from weft.core.errors import UserError
 from weft.engine.device import pick_device
 from weft.engine.reading import reading_of
 from weft.engine.translator import Translator
-from weft.search.role import Reading
 from weft.store.model_folder import Trained, load_model
 
 
@@ -45,15 +44,8 @@ def load_translator(
     node["translate"][finding] = wider(node["translate"][finding], wide, beam, best)
     settings = read(apply_overrides(node, overrides), Recipe, REGISTRY).translate
     check_mixing(trained, settings)
-    return Translator(trained, settings.search(), settings, reading_for(trained, settings))
-
-
-def reading_for(trained: Trained, settings: Translate) -> Reading | None:
-    """The reading that the settings name; what is wrong with it is told with its place."""
-    try:
-        return reading_of(trained, settings.reading)
-    except UserError as error:
-        raise UserError(f"translate.reading: {error}") from error
+    reading = reading_of(trained, settings.reading, "translate.reading")
+    return Translator(trained, settings.search(), settings, reading)
 
 
 def check_finds(trained: Trained, overrides: Sequence[str]) -> None:

@@ -15,8 +15,11 @@ from weft.search.role import Given, Language, Reading
 from weft.store.model_folder import Trained, load_model
 
 
-def reading_of(trained: Trained, make: Make[Reading]) -> Reading | None:
-    """The reading, made for this model; None for a model with a decoder, whose steps are searched."""
+def reading_of(trained: Trained, make: Make[Reading], place: str) -> Reading | None:
+    """The reading, made for this model; None for a model with a decoder, whose steps are searched.
+
+    place: where it stands in the recipe, for telling what is wrong with it.
+    """
     if trained.model.has_decoder or trained.model.lattice is None:
         return None
     target, device = trained.target_tokenizer, next(trained.model.parameters()).device
@@ -25,7 +28,10 @@ def reading_of(trained: Trained, make: Make[Reading]) -> Reading | None:
     def language_model(folder: str) -> Language:
         return load_language(Path(folder).expanduser(), vocabulary, device)
 
-    return make(Given(trained.model.lattice.blank, vocabulary, target.encode, language_model))
+    try:
+        return make(Given(trained.model.lattice.blank, vocabulary, target.encode, language_model))
+    except UserError as error:
+        raise UserError(f"{place}: {error}") from error
 
 
 def load_language(folder: Path, vocabulary: Vocabulary, device: torch.device) -> Language:

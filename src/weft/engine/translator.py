@@ -18,7 +18,7 @@ from weft.search.mixing import mixed, together
 from weft.search.paths import start_paths, step_paths
 from weft.search.role import Reading, Search
 from weft.store.model_folder import Trained
-from weft.text.reader import LineError
+from weft.text.reader import LineError, at_once
 from weft.text.sentences import Splitter
 
 
@@ -72,7 +72,8 @@ class Translator:
     def stream(self, lines: Iterable[str]) -> Iterator[Translation]:
         """The same as they come: memory does not grow with the number of lines."""
         remaining, done = iter(lines), 0
-        while window := list(islice(remaining, self.settings.window)):
+        size = at_once(self.trained.source_tokenizer, self.settings.window)
+        while window := list(islice(remaining, size)):
             try:
                 yield from self._window(window)
             except LineError as error:

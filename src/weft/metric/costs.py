@@ -1,7 +1,12 @@
 """How bad one line is beside its reference: 0 where they are equal. What training by risk makes smaller."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from sacrebleu.metrics.base import Metric
 
 CostName: TypeAlias = Literal["exact", "wer", "cer", "bleu", "chrf"]
 Cost: TypeAlias = Callable[[str, str], float]  # line, reference
@@ -34,12 +39,19 @@ def _one_minus_bleu() -> Cost:
     """Only n-grams that a line is long enough for count (Chen & Cherry 2014): else short lines would have no BLEU."""
     from sacrebleu.metrics.bleu import BLEU
 
-    metric = BLEU(effective_order=True)
-    return lambda line, reference: 1 - float(metric.sentence_score(line, [reference]).score) / 100
+    return _one_minus(BLEU(effective_order=True))
 
 
 def _one_minus_chrf() -> Cost:
     from sacrebleu.metrics.chrf import CHRF
 
-    metric = CHRF()
-    return lambda line, reference: 1 - float(metric.sentence_score(line, [reference]).score) / 100
+    return _one_minus(CHRF())
+
+
+def _one_minus(metric: Metric) -> Cost:
+    """Equal lines cost nothing, though both be empty, to which the metrics give a score of 0."""
+
+    def cost(line: str, reference: str) -> float:
+        return 0.0 if line == reference else 1 - float(metric.sentence_score(line, [reference]).score) / 100
+
+    return cost

@@ -2,14 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Literal, TypeVar, cast
 
 from torch import nn
 
 from weft.core.errors import ConfigError, Problem
 from weft.core.types import Make, Vocabulary
-from weft.model.decoders.nothing import NoDecoder
 from weft.model.decoders.transformer import TransformerDecoder
 from weft.model.encoders.transformer import TransformerEncoder
 from weft.model.head import Linear, NoHead
@@ -42,8 +40,8 @@ def build(slots: Slots, source_vocabulary: Vocabulary, target_vocabulary: Vocabu
     source = part("source", lambda: slots.source(source_vocabulary))
     encoder = part("encoder", lambda: slots.encoder(source.dim))
     target = part("target", lambda: slots.target(target_vocabulary))
-    check_output(slots, target)
     decoder = part("decoder", lambda: slots.decoder(target.dim, encoder.sizes))
+    check_output(decoder, slots)
     head = part("head", lambda: slots.head(decoder.dim, len(target_vocabulary)) if decoder.dim else NoHead())
     make = slots.lattice
     lattice = None if make is None else part("lattice", lambda: make(encoder.sizes, len(target_vocabulary)))
@@ -52,15 +50,11 @@ def build(slots: Slots, source_vocabulary: Vocabulary, target_vocabulary: Vocabu
     return model
 
 
-def check_output(slots: Slots, target: Embed) -> None:
-    """Is there something that says an output, and is a decoder that needs it given what it has written?"""
-    without_steps = NoDecoder in (slots.decoder, slots.decoder.func if isinstance(slots.decoder, partial) else None)
-    if without_steps and slots.lattice is None:
+def check_output(decoder: Decoder, slots: Slots) -> None:
+    """Is there something that says an output?"""
+    if not decoder.dim and slots.lattice is None:
         text = "none, and there is no model.lattice, so this model could say nothing: give it one of the two"
         raise ConfigError([Problem("model.decoder", text)])
-    if not without_steps and not target.dim:
-        text = "none, but a decoder is fed what it has written: write this only together with model.decoder: none"
-        raise ConfigError([Problem("model.target", text)])
 
 
 def part(name: str, make: Callable[[], Built]) -> Built:
@@ -80,6 +74,9 @@ def tie(model: Model, which: str, *, joint: bool) -> None:
             )
         share(model.target, model.source, f"{which}: the embeddings")
     if which in ("output", "all"):
+        if not model.has_decoder:
+            text = f"{which} shares the weight of the head, but without a decoder there is no head: write none"
+            raise ConfigError([Problem("model.tie", text)])
         share(model.head, model.target, f"{which}: the target embedding and the head")
 
 

@@ -4,6 +4,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from weft.model.decoders.nothing import no_steps
+
 
 class Linear(nn.Module):
     """logits = W h + b.
@@ -20,12 +22,23 @@ class Linear(nn.Module):
     def forward(self, hidden: Tensor, classes: Tensor | None = None) -> Tensor:
         if classes is None:
             return F.linear(hidden, self.weight, self.bias)
-        rows = F.embedding(classes, self.weight, sparse=self.sparse)
-        return F.linear(hidden, rows, None if self.bias is None else self.bias[classes])
+        return F.linear(hidden, self.rows(classes), None if self.bias is None else self.bias[classes])
+
+    def rows(self, classes: Tensor) -> Tensor:
+        return F.embedding(classes, self.weight, sparse=self.sparse)
 
 
 class NoHead(nn.Module):
-    """That of a model without a decoder, to which nothing comes: it has nothing to learn."""
+    """That of a model without a decoder, to which nothing comes: it has no weights, and who asks for them is told."""
 
-    weight = nn.Parameter(torch.zeros(0, 0), requires_grad=False)  # the class's own, so that no model has it to keep
     bias: nn.Parameter | None = None
+
+    @property
+    def weight(self) -> nn.Parameter:
+        raise no_steps()
+
+    def forward(self, hidden: Tensor, classes: Tensor | None = None) -> Tensor:  # noqa: ARG002 (as all heads)
+        raise no_steps()
+
+    def rows(self, classes: Tensor) -> Tensor:  # noqa: ARG002 (as all heads)
+        raise no_steps()

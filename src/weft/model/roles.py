@@ -57,11 +57,17 @@ class Decoder(Protocol):
 class Head(Protocol):
     """Always linear, so that chunked losses, shortlists and tied embeddings work. Made as Head(dim, classes, ...)."""
 
-    weight: nn.Parameter  # [V,D]
     bias: nn.Parameter | None  # [V]
+
+    @property
+    def weight(self) -> nn.Parameter: ...  # [V,D]
 
     def __call__(self, hidden: Tensor, classes: Tensor | None = None) -> Tensor:
         """hidden [...,D] -> logits [...,V], or of the given classes alone."""
+        ...
+
+    def rows(self, classes: Tensor) -> Tensor:
+        """The vectors of the given classes: [...] -> [...,D]."""
         ...
 
 

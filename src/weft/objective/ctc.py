@@ -4,7 +4,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from weft.core.errors import UserError
 from weft.core.frames import Frames
 from weft.core.marks import FIRST_PIECE
 from weft.core.padded import Padded
@@ -14,6 +13,7 @@ from weft.model.model import Model
 from weft.nn.memory import Memory
 from weft.objective.cross_entropy import cross_entropy
 from weft.objective.role import Given, Loss
+from weft.objective.room import check_room
 
 
 class CTCLoss(nn.Module):
@@ -65,19 +65,6 @@ def path_losses(model: Model, memory: Memory, batch: Batch) -> tuple[Frames, Ten
     lengths = batch.target.lengths() - 1  # END is on no path
     blank = pieces.shape[-1] - 1
     return frames, F.ctc_loss(pieces, tokens, frames.mask.sum(1), lengths, blank=blank, reduction="none")
-
-
-def check_room(model: Model, frames: Frames, batch: Batch) -> None:
-    """A target without a path has the probability 0: the loss would be infinite."""
-    if model.lattice is None:
-        return
-    needed, there = model.lattice.needs(batch.target), frames.mask.sum(1)
-    if (needed > there).any():
-        row = int((needed > there).nonzero()[0])
-        raise UserError(
-            f"pair {batch.indices[row] + 1} has no path through the frames: its target needs {needed[row]}, and its "
-            f"source gives {there[row]}: raise model.lattice.upsample, or leave such pairs out"
-        )
 
 
 @torch.no_grad()

@@ -11,6 +11,7 @@ from weft.core.marks import BEGIN, PAD
 from weft.core.types import Make
 from weft.data.batches import Batch
 from weft.model.model import Model
+from weft.objective.drawing import drawn
 from weft.objective.truth import Constant, TruthProbability
 
 Own = Literal["best", "drawn"]
@@ -104,5 +105,4 @@ def own_tokens(model: Model, hidden: Tensor, own: Own) -> Tensor:
     logits[..., [PAD, BEGIN]] = float("-inf")
     if own == "best":
         return logits.argmax(-1)
-    gumbel = -torch.empty_like(logits).exponential_().log()
-    return (logits + gumbel).argmax(-1)  # a draw from softmax(logits)
+    return drawn(logits)

@@ -31,9 +31,10 @@ class MinimumRisk:
     section 3.3), both summed over sentences; w = 0 is Shen's own.
 
     cost: a name of weft/metric/costs.py. alpha: how much more the likelier outputs count; Shen's is 0.005, and 1 keeps
-    the model's own proportions (Prabhavalkar et al. 2018). An output may have `length_factor` x tokens of the reference
-    + `length_extra` tokens. An update needs the time and memory of so many batches: give a smaller train.batch_tokens.
-    It is for a model that writes well already: see train.start.
+    the model's own proportions (Prabhavalkar et al. 2018). The gradient of the risk is in proportion to alpha: where w
+    is above 0, an alpha near 1 is needed for the risk to be felt beside cross-entropy. An output may have
+    `length_factor` x tokens of the reference + `length_extra` tokens. An update needs the time and memory of so many
+    batches: give a smaller train.batch_tokens. It is for a model that writes well already: see train.start.
 
     In validation the loss is plain cross-entropy; what outputs cost is measured there by train.validation.metrics.
     """

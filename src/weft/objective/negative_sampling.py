@@ -49,5 +49,5 @@ def negative_loss(hidden: Tensor, head: Head, targets: Tensor, wrong: Tensor) ->
 
 def logits_of(hidden: Tensor, head: Head, classes: Tensor) -> Tensor:
     """Of each position [M,D] the logits of its own classes [M,N]."""
-    logits = torch.einsum("md,mnd->mn", hidden, F.embedding(classes, head.weight))
+    logits = torch.einsum("md,mnd->mn", hidden, head.rows(classes))
     return logits if head.bias is None else logits + F.embedding(classes, head.bias[:, None])[..., 0]

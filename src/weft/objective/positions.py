@@ -2,7 +2,6 @@
 
 from torch import Tensor, nn
 
-from weft.core.errors import UserError
 from weft.core.frames import Frames
 from weft.core.marks import END
 from weft.core.padded import Padded
@@ -10,6 +9,7 @@ from weft.core.types import Rate
 from weft.data.batches import Batch
 from weft.model.model import Model
 from weft.objective.role import Given, Loss
+from weft.objective.room import check_room
 
 
 class PositionEntropy(nn.Module):
@@ -25,7 +25,7 @@ class PositionEntropy(nn.Module):
 
     def forward(self, model: Model, batch: Batch, step: int | None = None) -> Loss:  # noqa: ARG002 (as all objectives)
         frames = model.frames(batch.source)
-        check_room(frames, batch)
+        check_room(model, frames, batch)
         said, tokens = at_places(frames, batch.target)
         gold = said.gather(1, tokens[:, None])[:, 0]
         likelihood, right = -gold.sum(), (gold == said.amax(1)).sum()
@@ -43,14 +43,3 @@ def at_places(frames: Frames, target: Padded) -> tuple[Tensor, Tensor]:
     """What the frames say [M,C] at the places of the M target tokens [M]; END is one of them, unless lengths tell."""
     places = target.mask if frames.lengths is None else target.mask & (target.data != END)
     return frames.log_probs[:, : places.shape[1]][places], target.data[places]
-
-
-def check_room(frames: Frames, batch: Batch) -> None:
-    """A token without a frame has the probability 0: the loss would be infinite."""
-    needed, there = batch.target.lengths(), frames.mask.sum(1)
-    if (needed > there).any():
-        row = int((needed > there).nonzero()[0])
-        raise UserError(
-            f"pair {batch.indices[row] + 1} has {needed[row]} target tokens, END counted, but its source gives "
-            f"{there[row]} frames, one for each token: leave such pairs out, or take a model with a decoder"
-        )

@@ -36,7 +36,7 @@ class Given:
     """What an objective may need that is not in the model: text, other models, and how often each token is used."""
 
     decode: Callable[[Iterable[Sequence[int]]], list[str]]  # target ids to lines
-    load: Callable[[str], Model]  # the trained model in a folder, frozen; it must have the same vocabularies
+    load: Callable[[str], Model]  # the trained model in a folder, frozen; it must have the same vocabularies, and steps
     counts: Callable[[], Counts] = uncounted  # [V], how often each target id stands in the training data, END included
     seed: int = 0  # of the run, for draws that several updates share
     looks: Callable[[], bool] = unasked  # does the decoder that is trained tell where each step looks?

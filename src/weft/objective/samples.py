@@ -13,6 +13,7 @@ from torch import Tensor
 from weft.core.padded import Padded
 from weft.core.state import Scores, State, Step
 from weft.model.model import Model
+from weft.objective.drawing import drawn
 from weft.search.single import search_single
 
 Tokens: TypeAlias = tuple[int, ...]  # of an output, without END
@@ -58,6 +59,4 @@ def _without_attention(model: Model) -> Step:
 
 
 def _drawn(log_probs: Tensor, sentences: Tensor, length: int) -> Tensor:  # noqa: ARG001 (as all picks)
-    """argmax_v(log p_v + g_v), with g from a Gumbel distribution, is a draw from p. Maddison, Tarlow & Minka 2014."""
-    gumbel = -torch.empty_like(log_probs).exponential_().log()
-    return (log_probs + gumbel).argmax(1)
+    return drawn(log_probs)

@@ -14,6 +14,7 @@ FORMATS = ("PNG", "JPEG", "GIF", "BMP", "TIFF", "WEBP", "PPM")
 LARGEST_FILE = 2**26  # bytes
 MOST_PIXELS = 2**26  # a page of A4 at 600 dots an inch has 35 million
 MOST_COLUMNS = 4096  # after scaling
+DEEP = 256  # levels of a picture of 16 bits that become one
 
 
 def read_grey(path: Path, height: int) -> Image.Image:
@@ -66,6 +67,10 @@ def _check_single(image: Image.Image) -> None:
 
 def _on_white(image: Image.Image) -> Image.Image:
     """In grey, on white paper."""
+    if image.mode == "F":
+        raise UserError("its grey levels are fractions, and nobody knows which is white; save it with 8 or 16 bits")
+    if image.mode.startswith("I"):  # which Pillow would cut off at 255
+        return image.convert("I").point(lambda level: level * (1 / DEEP)).convert("L")
     if image.has_transparency_data:
         paper = Image.new("RGBA", image.size, "white")
         paper.alpha_composite(image.convert("RGBA"))

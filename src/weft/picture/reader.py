@@ -20,7 +20,7 @@ from weft.text.rows import Rows
 
 Height = Annotated[int, Ge(1), Le(512)]
 Columns = NDArray[np.uint8]  # [T,height]
-VERSION = 1  # to be raised whenever the same file becomes other columns
+VERSION = 2  # to be raised whenever the same file becomes other columns
 LEVELS = 256
 
 

@@ -10,6 +10,9 @@ probability n_t that the first t frames spell g and end in its last token, and b
 
 The probability that an output begins with g c is the sum over t of m_{t-1}(c) x_t(c), for c to be told first in frame
 t; that it is g, n_F(g) + b_F(g). Divided by the probability that it begins with g, these are what a step says.
+
+What is kept of a prefix has double precision: sums of so many logarithms are taken from each other that with single
+precision outputs of some hundred frames come out more probable than certain.
 """
 
 from typing import NamedTuple, cast
@@ -32,7 +35,7 @@ class _Paths(NamedTuple):
 
     log_probs: Tensor  # [B,F,V]
     probs: Tensor  # [B,F,V]
-    blank: Tensor  # [B,F]
+    blank: Tensor  # [B,F], double
     mask: Tensor  # [B,F]
 
 
@@ -48,7 +51,7 @@ class _Prefix(NamedTuple):
 def start_paths(frames: Frames) -> State:
     """Before the first token: every path so far is blanks alone."""
     log_probs = frames.log_probs[..., :-1].masked_fill(~frames.mask[..., None], IMPOSSIBLE)
-    blank = frames.log_probs[..., -1].masked_fill(~frames.mask, 0)
+    blank = frames.log_probs[..., -1].masked_fill(~frames.mask, 0).double().clamp(min=LEAST)
     blanks = F.pad(blank.cumsum(1), (1, 0))
     last = torch.full((len(blank),), BEGIN, device=blank.device)
     empty = _Prefix(torch.full_like(blanks, IMPOSSIBLE), blanks, torch.zeros_like(blanks[:, 0]), last)
@@ -64,7 +67,7 @@ def step_paths(tokens: Tensor, state: State) -> tuple[Scores, State]:
     begins[:, END] = torch.logaddexp(prefix.token[:, -1], prefix.blank[:, -1])
     known = prefix.begins[:, None] > IMPOSSIBLE
     log_probs = torch.where(known, begins - prefix.begins[:, None], IMPOSSIBLE)
-    return Scores(log_probs, None), State(paths, prefix)
+    return Scores(log_probs.to(paths.probs.dtype), None), State(paths, prefix)
 
 
 def _longer(paths: _Paths, prefix: _Prefix, tokens: Tensor) -> _Prefix:
@@ -99,8 +102,8 @@ def _begins(paths: _Paths, prefix: _Prefix) -> Tensor:
     sentences = len(paths.mask)
     both = torch.logaddexp(prefix.token, prefix.blank)[:, :-1]  # [N,F]
     largest = both.amax(1, keepdim=True).clamp(min=LEAST)
-    weights = (both - largest).exp().view(sentences, -1, both.shape[1])
-    sums = torch.bmm(weights, paths.probs).view(len(both), -1)  # [N,V]
+    weights = (both - largest).exp().to(paths.probs.dtype).view(sentences, -1, both.shape[1])
+    sums = torch.bmm(weights, paths.probs).view(len(both), -1).double()  # [N,V]
     repeated = (prefix.blank[:, :-1] + _of_tokens(paths, prefix.last)).masked_fill(
         ~_for_each(paths.mask, prefix.last), IMPOSSIBLE
     )
@@ -112,7 +115,7 @@ def _of_tokens(paths: _Paths, tokens: Tensor) -> Tensor:
     sentences, frames, _ = paths.log_probs.shape
     wanted = tokens.view(sentences, 1, -1).expand(-1, frames, -1)  # [B,F,K]
     said = paths.log_probs.gather(2, wanted).transpose(1, 2).reshape(len(tokens), frames)
-    return said.clamp(min=LEAST)
+    return said.double().clamp(min=LEAST)
 
 
 def _for_each(rows: Tensor, tokens: Tensor) -> Tensor:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from weft.text.tokenizer import Tokenizer
 
 Reads = Literal["text", "pictures"]  # what a line is, or what it names
+PICTURES = 64  # in memory at once: each may be as large as thousands of lines
 
 
 class Reader(Protocol):
@@ -68,6 +69,11 @@ class LineError(UserError):
     def __init__(self, row: int, text: str):
         super().__init__(text)
         self.row = row
+
+
+def at_once(reader: Reader, lines: int) -> int:
+    """How many to read in one call: so many lines, but only a few pictures."""
+    return lines if reader.reads == "text" else min(lines, PICTURES)
 
 
 def is_tokenizer(reader: Reader) -> TypeGuard[Tokenizer]:

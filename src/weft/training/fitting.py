@@ -65,7 +65,7 @@ def frames_needed(model: Model, split: Split, batches: Batches) -> NDArray[np.in
     """The fewest frames for each pair's target [N]."""
     if model.lattice is None:
         return np.zeros(len(split.cache), np.int64)
-    chunks = (model.lattice.needs(batches.take(numbers).target) for numbers in in_chunks(len(split.cache)))
+    chunks = (model.lattice.needs(batches.targets(numbers)) for numbers in in_chunks(len(split.cache)))
     return np.concatenate([chunk.numpy() for chunk in chunks])
 
 

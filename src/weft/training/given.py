@@ -43,7 +43,20 @@ def load_frozen(folder: Path, trained: Trained) -> Model:
                 "pieces. Tokenizers are equal where data.train, text and train.seed are: take those of the recipe that "
                 f"made {folder}."
             )
+    check_steps(found.model, trained.recipe.data.max_length, folder)
     return found.model.requires_grad_(False)
+
+
+def check_steps(model: Model, longest: int, folder: Path) -> None:
+    """Can the model say something of every token of every pair? Else it would be told in the middle of the run."""
+    if not model.has_decoder:
+        raise UserError(f"{folder}: that model has no decoder, so it says nothing of a next token: name one that has")
+    for side, limit in (("source", model.source.limit), ("target", model.target.limit)):
+        if limit is not None and limit < longest + 1:
+            raise UserError(
+                f"{folder}: that model has {side} positions for {limit} tokens, END counted, but data.max_length is "
+                f"{longest}: write {limit - 1} there, or less"
+            )
 
 
 @torch.no_grad()

@@ -13,7 +13,7 @@ from weft.store.model_folder import Trained, fill, load_model, recipe_of, weight
 from weft.text.reader import Reader
 from weft.text.tokenizer import Tokenizer
 
-FREE = ("dropout", "sample")  # how settings end that may differ: they change neither what a weight means nor an id
+FREE = ("dropout", "sample", "sparse")  # how settings end that may differ: no weight or id means another thing then
 
 
 def load_start(recipe: Recipe) -> Trained | None:

@@ -14,6 +14,7 @@ from weft.core.numbers import spoken_minutes
 from weft.core.randomness import set_draws
 from weft.data.batches import Batches, Noises
 from weft.engine.device import pick_device
+from weft.engine.reading import reading_of
 from weft.model.build import build, parameters
 from weft.model.model import Model
 from weft.store.checkpoint import newest_checkpoint, remove_old
@@ -52,6 +53,7 @@ def new_run(
     start = load_start(recipe)
     prepared = prepare(recipe, tokenizers_of(start), display)
     parts = make_parts(recipe, prepared, place, display)
+    reading_of(parts.trained, recipe.translate.reading, "translate.reading")  # what is wrong with it is told now
     folder.create(recipe, prepared, written)
     loop = Loop(folder, recipe, parts, display, Spent(time.monotonic() - began))
     with folder.locked():
@@ -110,7 +112,8 @@ def make_parts(recipe: Recipe, prepared: PreparedData, device: torch.device, dis
     if prepared.valid is not None:
         pairs = list(islice(prepared.valid.corpus.pairs(), settings.validation.lines))
         batches = batches_of(recipe, "valid", prepared.valid, model, display)
-        validator = Validator(objective, batches, pairs, recipe)
+        reading = reading_of(trained, settings.validation.reading, "train.validation.reading")
+        validator = Validator(objective, batches, pairs, recipe, reading)
     return Parts(
         trained=trained,
         objective=objective,

@@ -11,10 +11,10 @@ import torch
 
 from weft.config.recipe import Recipe
 from weft.data.batches import Batches
-from weft.engine.reading import reading_of
 from weft.engine.translator import Translator
 from weft.metric.evaluate import evaluate
 from weft.objective.role import Objective
+from weft.search.role import Reading
 from weft.store.model_folder import Trained
 
 LOSSES = ("loss", "perplexity", "accuracy")
@@ -29,6 +29,7 @@ class Validator:
     batches: Batches
     pairs: list[tuple[str, str]]  # those that are translated
     recipe: Recipe
+    reading: Reading | None  # of a model without a decoder
 
     def __call__(self, trained: Trained) -> dict[str, Any]:
         trained.model.eval()
@@ -55,8 +56,7 @@ class Validator:
         if not self.pairs:
             return {}
         settings = self.recipe.train.validation
-        reading = reading_of(trained, settings.reading)
-        translator = Translator(trained, settings.search(), self.recipe.translate, reading)
+        translator = Translator(trained, settings.search(), self.recipe.translate, self.reading)
         outputs = [translation.text for translation in translator.translate(source for source, _ in self.pairs)]
         scores = evaluate(outputs, [[target] for _, target in self.pairs], settings.metrics)
         examples = [{"source": s, "target": t, "output": o} for (s, t), o in zip(self.pairs[:3], outputs, strict=False)]

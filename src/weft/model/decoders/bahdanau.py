@@ -11,6 +11,7 @@ from weft.core.tree import Tree
 from weft.core.types import Count, Make, Rate
 from weft.model.roles import Output
 from weft.model.source import require_memory
+from weft.model.target import require_tokens
 from weft.nn.attention import Attention, Prepared
 from weft.nn.bridges import Bridge, Linear
 from weft.nn.cells.gru import GRU
@@ -48,6 +49,7 @@ class Bahdanau(nn.Module):
         dropout: Rate = 0.0,
     ):
         super().__init__()
+        require_tokens(input_dim)
         require_memory(memory)
         self.dim = maxout
         self.cell = cell(input_dim, memory.values)

@@ -11,6 +11,7 @@ from weft.core.state import State
 from weft.core.types import Count, Make, Rate
 from weft.model.roles import Output
 from weft.model.source import require_memory
+from weft.model.target import require_tokens
 from weft.nn.bridges import Bridge, Linear
 from weft.nn.cells.gru import GRU
 from weft.nn.cells.role import Cell
@@ -42,6 +43,7 @@ class Cho(nn.Module):
         dropout: Rate = 0.0,
     ):
         super().__init__()
+        require_tokens(input_dim)
         require_memory(memory)
         self.dim = maxout
         self.cell = cell(input_dim + summary, 0)

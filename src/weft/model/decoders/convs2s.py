@@ -10,6 +10,7 @@ from weft.core.state import State
 from weft.core.types import Count, Rate
 from weft.model.roles import Output
 from weft.model.source import require_memory
+from weft.model.target import require_tokens
 from weft.nn.attention import Attention, Prepared
 from weft.nn.convolution import Blocks, GatedConvolution, Shape, balanced, shapes, skip
 from weft.nn.dropout import Dropout
@@ -47,6 +48,7 @@ class ConvS2SDecoder(nn.Module):
         dropout: Rate = 0.0,
     ):
         super().__init__()
+        require_tokens(input_dim)
         require_memory(memory)
         if memory.keys != input_dim:
             raise ValueError(

@@ -11,6 +11,7 @@ from weft.core.tree import Tree
 from weft.core.types import Count, Make, Rate
 from weft.model.roles import Output
 from weft.model.source import require_memory
+from weft.model.target import require_tokens
 from weft.nn.attention import Attention, Prepared
 from weft.nn.bridges import Bridge, Zeros
 from weft.nn.cells.lstm import LSTM
@@ -49,6 +50,7 @@ class GNMT(nn.Module):
         dropout: Rate = 0.0,
     ):
         super().__init__()
+        require_tokens(input_dim)
         require_memory(memory)
         if layers < 2:
             raise ValueError("layers: at least 2 are needed, one that asks and one above it")

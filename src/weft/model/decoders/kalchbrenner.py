@@ -11,6 +11,7 @@ from weft.core.state import State
 from weft.core.types import Make, Rate
 from weft.model.roles import Output
 from weft.model.source import require_memory
+from weft.model.target import require_tokens
 from weft.nn.bridges import mean_real
 from weft.nn.cells.plain import Plain
 from weft.nn.cells.role import Cell, zeros
@@ -29,6 +30,7 @@ class KalchbrennerDecoder(nn.Module):
 
     def __init__(self, input_dim: int, memory: Sizes, *, cell: Make[Cell] = Plain, dropout: Rate = 0.0):
         super().__init__()
+        require_tokens(input_dim)
         require_memory(memory)
         self.cell = cell(input_dim + memory.keys, 0)
         self.dim = self.cell.dim

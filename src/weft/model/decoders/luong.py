@@ -12,6 +12,7 @@ from weft.core.tree import Tree
 from weft.core.types import Count, Make, Rate
 from weft.model.roles import Output
 from weft.model.source import require_memory
+from weft.model.target import require_tokens
 from weft.nn.attention import Attention, Prepared
 from weft.nn.bridges import Bridge, Linear
 from weft.nn.cells.lstm import LSTM
@@ -48,6 +49,7 @@ class Luong(nn.Module):
         dropout: Rate = 0.0,
     ):
         super().__init__()
+        require_tokens(input_dim)
         require_memory(memory)
         self.dim = dim
         self.feeding = feeding

@@ -7,6 +7,7 @@ from weft.core.padded import Padded
 from weft.core.state import State
 from weft.core.types import Make, Rate
 from weft.model.roles import Output
+from weft.model.target import require_tokens
 from weft.nn.bridges import Bridge, Linear
 from weft.nn.cells.lstm import LSTM
 from weft.nn.cells.role import Cell
@@ -33,6 +34,7 @@ class Sutskever(nn.Module):
         dropout: Rate = 0.0,
     ):
         super().__init__()
+        require_tokens(input_dim)
         self.cell = cell(input_dim, 0)
         if shared:
             share(self.cell, memory.cells)

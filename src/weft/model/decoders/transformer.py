@@ -9,6 +9,7 @@ from weft.core.state import State
 from weft.core.tree import Tree
 from weft.core.types import Count, Rate
 from weft.model.roles import Output
+from weft.model.target import require_tokens
 from weft.nn.attention import Attention, Cache, Prepared, SelfAttention
 from weft.nn.feedforward import Activation, FeedForward
 from weft.nn.initial import xavier
@@ -44,6 +45,7 @@ class TransformerDecoder(nn.Module):
         attention_dropout: Rate = 0.0,
     ):
         super().__init__()
+        require_tokens(input_dim)
         self.dim = input_dim
         self.layers = stack(
             Layer(

@@ -72,18 +72,25 @@ class Words:
 def read_words(path: Path, given: Given) -> Words:
     """The words of a file, one a line."""
     words = sorted({line.strip() for line in read_lines(path)} - {""})
-    if not words:
+    spelled, twice = given.encode(words), given.encode([f"{word} {word}" for word in words])
+    if not any(spelled):
         raise UserError(f"{path}: has no words; write one a line")
-    return Words(given.encode(words), space_between(words[0], given, path), len(given.vocabulary))
+    spaces = {space_between(*both, path) for both in zip(spelled, twice, strict=True) if both[0]}
+    if len(spaces) > 1:
+        raise other_spelling(path)
+    return Words([word for word in spelled if word], spaces.pop(), len(given.vocabulary))
 
 
-def space_between(word: str, given: Given, path: Path) -> list[int]:
-    """The tokens of the space between two words, if words are spelled the same wherever they stand."""
-    alone, twice = given.encode([word, f"{word} {word}"])
+def space_between(alone: Sequence[int], twice: Sequence[int], path: Path) -> tuple[int, ...]:
+    """The tokens between the two in "word word", if the second is spelled as the first."""
     space = twice[len(alone) : len(twice) - len(alone)]
-    if twice != [*alone, *space, *alone]:
-        raise UserError(
-            "words: the target's tokenizer spells a word in another way after a space than at the beginning of a line, "
-            f"so {path} cannot be used: that takes a tokenizer of characters or of whole words"
-        )
-    return space
+    if [*twice] != [*alone, *space, *alone]:
+        raise other_spelling(path)
+    return tuple(space)
+
+
+def other_spelling(path: Path) -> UserError:
+    return UserError(
+        "words: the target's tokenizer spells a word in another way after a space than at the beginning of a line, "
+        f"so {path} cannot be used: that takes a tokenizer of characters or of whole words"
+    )
