@@ -3,14 +3,13 @@
 import pytest
 import torch
 
-from laws.variants import VOCABULARY, batch, make, small
+from laws.variants import VOCABULARY, batch, small, whole
 from weft.config.registry import REGISTRY
 from weft.core.marks import END
 from weft.core.padded import Padded
 from weft.core.state import Hypothesis
-from weft.model.build import Slots
 from weft.model.model import Model
-from weft.model.roles import Decoder, Embed, Encoder
+from weft.model.roles import Decoder
 from weft.search.beam import Beam
 from weft.search.exhaustive import Exhaustive
 from weft.search.forced import forced_scores
@@ -24,10 +23,7 @@ LIMIT = torch.tensor([2, 3, 1])
 
 @pytest.fixture(params=[name for name in REGISTRY[Decoder] if name != "none"], scope="module")
 def model(request: pytest.FixtureRequest) -> Model:
-    embedding = small(REGISTRY[Embed]["tokens"])
-    encoder = small(REGISTRY[Encoder]["recurrent"])
-    decoder = small(REGISTRY[Decoder][request.param])
-    made = make(Slots(source=embedding, target=embedding, encoder=encoder, decoder=decoder))
+    made = whole("decoder", small(REGISTRY[Decoder][request.param]))()
     with torch.no_grad():
         made.head.weight.mul_(4)  # livelier than fresh weights, so that searches differ
     return made

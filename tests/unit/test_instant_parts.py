@@ -103,7 +103,8 @@ def rows(padded: Padded) -> list[list[int]]:
 
 
 def test_the_padding_of_neither_side_counts(model: Model) -> None:
-    scribbled = Batch(*(side.with_data(side.data.masked_fill(~side.mask, 7)) for side in PAIRS[:2]), PAIRS.indices)
+    source, target = (side.with_data(side.data.masked_fill(~side.mask, 7)) for side in (PAIRS.source, PAIRS.target))
+    scribbled = Batch(source, target, PAIRS.indices)
     found, wanted = (PositionEntropy(GIVEN)(model, pairs).total for pairs in (scribbled, PAIRS))
     assert_close(found, wanted, atol=1e-10, rtol=0)
 
