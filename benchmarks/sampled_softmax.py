@@ -17,8 +17,7 @@ word in other words.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -31,6 +30,7 @@ import torch
 import typer
 from benchmarks.ending import JsonFile, run_command, write_json
 from benchmarks.machine import machine
+from benchmarks.turns import Rounds, measure
 from numpy.typing import NDArray
 
 from weft.config.document import Plain
@@ -147,11 +147,12 @@ class Side:
         self.parts: Parts = make_parts(recipe, prepared, torch.device("cpu"), PlainDisplay())
         self.parts.trained.model.train()
 
-    def __call__(self, batch: Batch, step: int) -> None:
+    def __call__(self, batch: Batch, step: int) -> float:
         set_draws(self.settings.seed, "step", step)
         parts, rate = self.parts, self.parts.schedule(step)
         model = parts.trained.model
-        update(model, parts.objective, parts.optimiser, [batch], step=step, rate=rate, clip=self.settings.clip)
+        sums = update(model, parts.objective, parts.optimiser, [batch], step=step, rate=rate, clip=self.settings.clip)
+        return sums.loss / sums.count
 
     def perplexity(self) -> float | None:
         """On what was held out, over all words; None if there is nothing."""
@@ -159,42 +160,19 @@ class Side:
         return None if validate is None else float(validate(self.parts.trained)["perplexity"])
 
 
-Rounds: TypeAlias = dict[str, list[float]]  # tokens a second of each side, a number a round
-
-
-def measure(sides: Mapping[str, Side], batches: Sequence[Batch], warm_up: int, updates: int) -> Rounds:
-    """Warm up, then rounds of `updates` batches in which each side takes its turn, until the batches are used up."""
-    for side in sides.values():
-        take_turn(side, batches[:warm_up], 1)
-    rounds: Rounds = {name: [] for name in sides}
-    for number, first in enumerate(range(warm_up, len(batches), updates)):
-        order = 1 if number % 2 == 0 else -1
-        for name in list(sides)[::order]:
-            rounds[name].append(take_turn(sides[name], batches[first : first + updates], first + 1))
-    return rounds
-
-
-def take_turn(side: Side, batches: Sequence[Batch], step: int) -> float:
-    """Train on these batches, the first of which is the update `step`; real target tokens a second."""
-    tokens = sum(int(batch.target.mask.sum()) for batch in batches)
-    started = time.perf_counter()
-    for number, batch in enumerate(batches, step):
-        side(batch, number)
-    return tokens / (time.perf_counter() - started)
-
-
 # --- Report --------------------------------------------------------------------------------------------------------
 
 
 def make_report(rounds: Rounds, perplexities: Mapping[str, float | None]) -> dict[str, Any]:
     """Of each side the speed, how many times that of the full softmax it is within a round, and the perplexity."""
+    speeds = {name: [turn.tokens_per_second for turn in turns] for name, turns in rounds.items()}
     return {
         name: {
-            "tokens_per_second": spread(speeds),
-            "times_full": spread([ours / full for ours, full in zip(speeds, rounds[FULL], strict=True)]),
+            "tokens_per_second": spread(ours),
+            "times_full": spread([one / full for one, full in zip(ours, speeds[FULL], strict=True)]),
             "perplexity": perplexities[name],
         }
-        for name, speeds in rounds.items()
+        for name, ours in speeds.items()
     }
 
 

@@ -16,9 +16,8 @@ both. Tokens are real target tokens, end marks included, never padding.
 
 from __future__ import annotations
 
-import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from itertools import islice
@@ -33,6 +32,7 @@ import torch
 import typer
 from benchmarks.ending import JsonFile, run_command, write_json
 from benchmarks.machine import first_value, machine
+from benchmarks.turns import Rounds, measure, take_turn
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -40,6 +40,7 @@ from weft.config.load import load_recipe
 from weft.config.reader import describe
 from weft.config.recipe import Recipe
 from weft.config.registry import REGISTRY
+from weft.core.errors import UserError
 from weft.core.marks import PAD
 from weft.core.randomness import set_draws
 from weft.core.types import Vocabulary
@@ -91,7 +92,7 @@ class WeftTraining:
 
 def unasked(_: object) -> Never:
     """Cross-entropy needs no text and no other model."""
-    raise NotImplementedError
+    raise UserError("this benchmark is for an objective that needs neither text nor another model, as cross-entropy")
 
 
 class TorchTraining:
@@ -239,38 +240,6 @@ def make_corpus(folder: Path, pairs: int = 29_000, vocabulary: int = 8_000) -> l
 
 
 # --- Measurement ---------------------------------------------------------------------------------------------------
-
-
-class Turn(NamedTuple):
-    """A few updates of one side."""
-
-    tokens_per_second: float
-    seconds_per_update: float
-    loss: float  # mean
-
-
-Rounds: TypeAlias = dict[str, list[Turn]]  # the turns of each side
-
-
-def measure(sides: Mapping[str, Side], batches: Sequence[Batch], warm_up: int, updates: int) -> Rounds:
-    """Warm up, then rounds of `updates` batches in which each side takes its turn, until the batches are used up."""
-    for side in sides.values():
-        take_turn(side, batches[:warm_up], 1)
-    rounds: Rounds = {name: [] for name in sides}
-    for number, first in enumerate(range(warm_up, len(batches), updates)):
-        order = 1 if number % 2 == 0 else -1
-        for name in list(sides)[::order]:
-            rounds[name].append(take_turn(sides[name], batches[first : first + updates], first + 1))
-    return rounds
-
-
-def take_turn(side: Side, batches: Sequence[Batch], step: int) -> Turn:
-    """Train on these batches; `step` is the number of the first update."""
-    tokens = sum(int(batch.target.mask.sum()) for batch in batches)
-    started = time.perf_counter()
-    losses = [side(batch, number) for number, batch in enumerate(batches, step)]
-    seconds = time.perf_counter() - started
-    return Turn(tokens / seconds, seconds / len(batches), sum(losses) / len(losses))
 
 
 def peak_memory(name: str, task: Task, threads: int) -> float | None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from benchmarks.sampled_softmax import draw_classes, draw_words, main, make_report, render, write_language
+from benchmarks.turns import Turn
 
 TINY = {
     "classes": 20,
@@ -57,7 +58,9 @@ def test_given_files_are_read_as_words(tmp_path: Path) -> None:
 
 
 def test_ratios_are_taken_within_a_round() -> None:
-    report = make_report({"full": [10.0, 20.0], "sampled": [30.0, 40.0]}, {"full": 50.0, "sampled": 51.0})
+    speeds = {"full": [10.0, 20.0], "sampled": [30.0, 40.0]}
+    rounds = {name: [Turn(speed, 1.0, 1.0) for speed in turns] for name, turns in speeds.items()}
+    report = make_report(rounds, {"full": 50.0, "sampled": 51.0})
     assert report["sampled"]["times_full"]["rounds"] == [3.0, 2.0]
     facts = {"words": 9, "dim": 8, "layers": 1, "batch_tokens": 5, "cpu": "x", "cores": 1, "threads": 1, "torch": "2"}
     shown = render(facts | {"python": "3", "rounds": 2, "updates": 1, "warm_up": 1}, report)
