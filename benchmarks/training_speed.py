@@ -181,7 +181,7 @@ def torch_transformer(encoder: dict[str, Any], decoder: dict[str, Any], dim: int
 def has_peer(recipe: Recipe) -> bool:
     """Is this a model that nn.Transformer can be?"""
     node: dict[str, Any] = describe(recipe, REGISTRY)["model"]
-    wanted = {"type": "transformer", "norm": "pre", "activation": "relu", "rotary": False}
+    wanted = {"type": "transformer", "norm": "pre", "activation": "relu", "rotary": False, "reach": None}
     encoder, decoder = node["encoder"], node["decoder"]
     return bool(
         encoder.items() >= wanted.items()
@@ -190,7 +190,7 @@ def has_peer(recipe: Recipe) -> bool:
         and node["source"]["scaled"]
         and node["source"]["merge"] == "sum"
         and node["source"]["positions"] == {"type": "sinusoidal"}
-        and node["head"] == {"type": "linear", "bias": True}
+        and node["head"].items() >= {"type": "linear", "bias": True}.items()
         and node["tie"] == "all"
     )
 
