@@ -1,6 +1,7 @@
 """Law 8: every file in configs/ builds at its own size, its small variant learns, and every family learns to copy."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -20,6 +21,7 @@ from weft.data.batches import Batch
 from weft.model.build import build, parameters
 from weft.model.roles import Decoder
 from weft.text.settings import reads
+from weft.training.checks import check
 from weft.training.update import update
 
 CONFIGS = sorted((Path(weft.__file__).parents[2] / "configs").glob("*.yaml"))
@@ -42,6 +44,19 @@ def test_every_file_builds_at_its_own_size(recipe: Recipe) -> None:
     assert {weight.device.type for weight in model.parameters()} == {"meta"}
     widest = max(node["model"][side].get("dim", 0) for side in ("source", "target"))
     assert size * widest < parameters(model)
+
+
+def test_every_file_passes_the_checks_before_training(recipe: Recipe) -> None:
+    data, train = replace(recipe.data, train=("a file",)), replace(recipe.train, start=None)  # what only users have
+    check(replace(recipe, data=data, train=train))
+
+
+def test_a_recipe_that_begins_with_a_run_of_another_has_its_model() -> None:
+    risk, first = (load_recipe(CONFIGS[0].with_name(f"g2p-{name}.yaml")) for name in ("minimum-risk", "recurrent"))
+    assert risk.train.start == "runs/g2p"  # where the other one's header puts it
+    left, right = describe(risk, REGISTRY), describe(first, REGISTRY)
+    assert left["model"] == right["model"]
+    assert left["text"] == right["text"]
 
 
 def test_the_published_number_of_weights() -> None:

@@ -162,6 +162,27 @@ def test_only_words_of_the_list_are_found(words: str, tmp_path: Path) -> None:
         assert {one.tokens for one in hypotheses} == allowed
 
 
+@pytest.mark.parametrize("size", [1, 2, 3])
+@pytest.mark.parametrize("words", ["ab", "abab|b", "aab|bba"])
+@pytest.mark.parametrize("limit", [1, 2, 10])
+def test_a_narrow_beam_ends_with_a_whole_word(size: int, words: str, limit: int, tmp_path: Path) -> None:
+    file = tmp_path / "words.txt"
+    file.write_text(words.replace("|", "\n") + "\n", "utf-8")
+    for [hypothesis] in PrefixBeam(given(), size=size, words=str(file))(frames(), torch.tensor([limit, limit])):
+        assert re.fullmatch(f"({words})*", "".join("ab"[token - A] for token in hypothesis.tokens))
+        assert len(hypothesis.tokens) <= limit
+
+
+def test_a_word_is_found_though_it_is_longer_than_the_beam_is_wide(tmp_path: Path) -> None:
+    file = tmp_path / "words.txt"
+    file.write_text("abab\n", "utf-8")
+    likely = torch.full((1, 4, 6), math.log(0.01), dtype=torch.float64)
+    likely[0, range(4), [A, B, A, B]] = math.log(0.9)
+    everything = Frames(likely, torch.ones(1, 4, dtype=torch.bool))
+    [[hypothesis]] = PrefixBeam(given(), size=1, words=str(file))(everything, ANY[:1])
+    assert hypothesis.tokens == (A, B, A, B)
+
+
 def test_a_limit_is_kept() -> None:
     for reading in (BestPath(given()), PrefixBeam(given(), size=100)):
         for [hypothesis] in reading(frames(), torch.tensor([1, 0])):

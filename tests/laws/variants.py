@@ -32,6 +32,7 @@ SMALL: dict[str, Any] = {
     "dim": 8,
     "hidden": 12,
     "layers": 2,
+    "attentions": 2,  # of the layers
     "heads": 2,
     "maxout": 6,
     "summary": 6,

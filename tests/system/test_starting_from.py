@@ -9,6 +9,7 @@ from safetensors.torch import load_file
 
 from system import toys
 from system.following import go_on, interrupt_after, left_behind, train
+from weft.core.errors import UserError
 
 RISK = {"type": "minimum-risk", "samples": 3, "cost": "chrf", "alpha": 1.0, "length_extra": 2}
 
@@ -71,3 +72,21 @@ def test_every_objective_trains(objective: dict[str, Any], first: Path, corpus: 
     if teacher:
         taught = load_file(tmp_path / "run" / "last" / "weights.safetensors")
         assert taught.keys() == load_file(first / "last" / "weights.safetensors").keys()
+
+
+def test_a_run_goes_on_only_with_the_teacher_that_it_began_with(
+    first: Path, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node = after(first, corpus, {"type": "distillation", "teacher": str(tmp_path / "teacher")})
+    shutil.copytree(first, tmp_path / "teacher")
+    interrupt_after(monkeypatch, 2)
+    assert train(node, tmp_path / "run") == "interrupted"
+    shutil.rmtree(tmp_path / "teacher")
+    longer = toys.recipe(corpus, "bahdanau", steps=5)
+    assert train(longer, tmp_path / "teacher") == "done"
+    with pytest.raises(UserError) as caught:
+        go_on(tmp_path / "run")
+    assert str(caught.value).startswith(f"the files of objective.teacher have changed since the run in {tmp_path}/run")
+    shutil.rmtree(tmp_path / "teacher")
+    shutil.copytree(first, tmp_path / "teacher")
+    assert go_on(tmp_path / "run")[0] == "done"

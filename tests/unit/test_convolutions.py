@@ -15,11 +15,15 @@ from weft.core.marks import NAMES
 from weft.core.padded import Padded
 from weft.model.build import Slots, build
 from weft.model.decoders.convs2s import ConvS2SDecoder
+from weft.model.decoders.gnmt import GNMT
 from weft.model.decoders.kalchbrenner import KalchbrennerDecoder
+from weft.model.decoders.sutskever import Sutskever
+from weft.model.decoders.transformer import TransformerDecoder
 from weft.model.encoders.convolutional import Convolutional
 from weft.model.encoders.convs2s import ConvS2SEncoder
 from weft.model.encoders.kalchbrenner import KalchbrennerEncoder
 from weft.model.roles import Encoder
+from weft.nn.bridges import Linear
 from weft.nn.convolution import Blocks, GatedConvolution, shapes
 from weft.nn.embedding import Embedding, NoEmbedding
 from weft.nn.memory import Memory, Sizes
@@ -107,6 +111,23 @@ def test_kernels_past_the_last_are_the_last_again() -> None:
             replace(SLOTS, target=partial(Embedding, dim=6)),
             "model.decoder: asks with vectors as wide as the target embedding, 6, but the encoder leaves vectors of "
             "width 8: make the two equal",
+        ),
+        (
+            replace(SLOTS, decoder=partial(ConvS2SDecoder, layers=2, dim=4, above=(Blocks(dim=4),))),
+            "model.decoder: reads the encoder's memory in 3 layers, but the encoder divides its gradient by 1 (its "
+            "attentions): write attentions: 3 in model.encoder",
+        ),
+        *(
+            (
+                replace(SLOTS, encoder=partial(ConvS2SEncoder, dim=4, attentions=3), decoder=decoder),
+                f"model.decoder: reads the encoder's memory in {layers}, but the encoder divides its gradient by 3",
+            )
+            for decoder, layers in (
+                (partial(TransformerDecoder, layers=2, heads=2, hidden=8), "2 layers"),
+                (partial(GNMT, layers=2), "1 layer"),
+                (partial(Sutskever, bridge=partial(Linear, of="mean")), "1 layer"),
+                (KalchbrennerDecoder, "1 layer"),
+            )
         ),
         (
             replace(SLOTS, encoder=partial(Convolutional, dim=8, widths=(1, 3, 5))),

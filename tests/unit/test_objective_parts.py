@@ -110,6 +110,19 @@ def test_the_shares_of_risk_and_cross_entropy(model: Model) -> None:
     assert loss.total.item() == pytest.approx(0.75 * loss.parts["risk"].item() + 0.25 * loss.parts["nll"].item())
 
 
+def test_a_sentence_of_which_nothing_was_drawn_has_no_risk(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    objective, memory = MinimumRisk(GIVEN, reference=False), model.encode(PAIRS.source)
+    alone = batch((5, 6))
+    some = objective.risk(model, model.encode(alone.source), alone, [[(3,), (4, 5)]])
+    assert some.item() > 0
+    assert_close(objective.risk(model, memory, PAIRS, [[(3,), (4, 5)], []]), some)
+    monkeypatch.setattr("weft.objective.minimum_risk.draw", lambda *_: [[], []])
+    loss = objective(model, PAIRS, 1)
+    assert loss.total.item() == loss.parts["risk"].item() == 0.0
+    torch.autograd.backward(loss.total)
+    assert not any(weight.grad is not None and weight.grad.any() for weight in model.parameters())
+
+
 def test_validation_is_plain(model: Model) -> None:
     plain = cross_entropy(model.head, model.features(PAIRS).hidden, PAIRS.target)
     teacher = replace(GIVEN, load=lambda _: MODELS["decoder-bahdanau"]())

@@ -33,10 +33,12 @@ Nested = tuple[tuple[tuple[int, ...], ...], ...]
 class Sizes(NamedTuple):
     """The widths of a Memory; `final` is nested as Memory.final is, and empty if there is none.
 
-    `cells` are the encoder's own, bottom up, for a decoder that shares their weights.
+    `cells` are the encoder's own, bottom up, for a decoder that shares their weights. `attentions` is the number that
+    the memory's gradient is divided by, which should be that of the decoder's layers that read it (None: undivided).
     """
 
     keys: int
     values: int
     final: Nested = ()
     cells: tuple[Cell, ...] = ()
+    attentions: int | None = None

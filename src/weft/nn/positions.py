@@ -64,7 +64,7 @@ def rotate(x: Tensor, first: int | Tensor) -> Tensor:
     """Rotary positions: each pair of columns of x [N,H,T,D] is turned by p times its frequency, p = first, first+1, ...
 
     first: one number, or [N,1,1], one for each row.
-    q'_p · k'_s then depends on p - s alone. Su et al. 2021, equation 34 (pairs: column i with i + D/2).
+    q'_p · k'_s then depends on p - s alone. Su et al. 2021 (pairs: column i with i + D/2).
     """
     positions = (first + torch.arange(x.shape[-2], device=x.device)).to(x.dtype)
     angles = positions[..., None] * frequencies(x.shape[-1]).to(x)  # [T,D/2] or [N,1,T,D/2]

@@ -27,7 +27,7 @@ class BucketedVocabulary(nn.Module):
 
     The model is normalised over the words of a part, not over all: a word that is in one part of ten comes out up to
     ten times too likely beside words that are in every part. Jean et al. therefore search among some candidates for
-    each sentence (section 3.3). `sampled-softmax` has no such fault.
+    each sentence. `sampled-softmax` has no such fault.
 
     In validation the loss is the cross-entropy over the whole vocabulary.
     """

@@ -21,7 +21,7 @@ class Coverage:
     was looked at before costs. See et al. 2017, equations 10, 12 and 13. A source that must be copied in other words
     asks to be looked at once; one where one word becomes several does not.
     price `total`: sum_t covloss_t = sum_i (1 - sum_t a_ti)^2: over the whole output each position should have been
-    looked at once, none left out. Xu et al. 2015, equation 14; the fertility of Tu et al. 2016, fixed at 1.
+    looked at once, none left out. Xu et al. 2015; the fertility of Tu et al. 2016, fixed at 1.
 
     `parts` has the price too, as a mean over the tokens.
     """

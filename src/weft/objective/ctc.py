@@ -17,7 +17,7 @@ from weft.objective.room import check_room
 
 
 class CTCLoss(nn.Module):
-    """loss = -log p(y), p(y) = the sum over the paths that spell y of prod_f p(path_f). Graves et al. 2006, eq. 3, 14.
+    """loss = -log p(y), p(y) = the sum over the paths that spell y of prod_f p(path_f). Graves et al. 2006, eq. 3.
 
     The count is that of all target tokens, END included, as in CrossEntropy: p(y) says where y ends, too. `parts`: the
     same, whose mean is the logarithm of the perplexity; and 100 for each token of an output that the best path spells
@@ -38,8 +38,8 @@ class CTCLoss(nn.Module):
 class JointLoss(nn.Module):
     """loss = w (-log p_lattice(y)) + (1 - w) cross-entropy of the decoder, over one memory. Kim, Hori & Watanabe 2017.
 
-    The lattice teaches the encoder an order that attention alone finds late (their section 3). smoothing: of the
-    decoder's part. `parts`: nll and accuracy are the decoder's; ctc is the lattice's negative log-likelihood.
+    The lattice teaches the encoder an order that attention alone finds late. smoothing: of the decoder's part. `parts`:
+    nll and accuracy are the decoder's; ctc is the lattice's negative log-likelihood.
     """
 
     def __init__(self, given: Given, *, weight: Share = 0.3, smoothing: Rate = 0.1):  # noqa: ARG002 (as all objectives)

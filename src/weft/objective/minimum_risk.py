@@ -84,7 +84,9 @@ class MinimumRisk:
         return [different(outputs) for outputs in drawn]
 
     def risk(self, model: Model, memory: Memory, batch: Batch, candidates: Sequence[Sequence[Tokens]]) -> Tensor:
-        """The expected cost, summed over the sentences."""
+        """The expected cost, summed over the sentences; one without candidates has none."""
+        if not any(candidates):
+            return memory.keys.new_zeros(())
         counts = [len(outputs) for outputs in candidates]
         log_probs = self.log_probs(model, memory, batch, candidates)
         costs = log_probs.new_tensor(self.costs(batch.target, candidates))

@@ -6,6 +6,7 @@ With one vocabulary for both sides there is no target.tokenizer.json; with a sou
 says how they are read.
 """
 
+import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -74,6 +75,11 @@ def recipe_of(path: Path) -> Recipe:
     folder = find_model(path)
     check_manifest(folder)
     return read_recipe(folder)
+
+
+def fingerprint(path: Path) -> str:
+    """Equal for copies of one model alone: the manifest has a hash of every file."""
+    return hashlib.sha256((find_model(path) / MANIFEST).read_bytes()).hexdigest()
 
 
 def read_recipe(folder: Path) -> Recipe:

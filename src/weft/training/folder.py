@@ -87,12 +87,12 @@ class RunFolder:
         return load_tokenizers(self.path)
 
     def check_same_data(self, prepared: PreparedData) -> None:
-        """Going on with other data would be another run."""
+        """Going on with other data, or another teacher, would be another run."""
         facts = json.loads((self.path / DATA).read_text("utf-8"))
-        changed = [name for name, value in prepared.fingerprints.items() if facts["fingerprints"].get(name) != value]
+        changed = [place for place, value in prepared.fingerprints.items() if facts["fingerprints"].get(place) != value]
         if changed:
             raise UserError(
-                f"the files of data.{changed[0]} have changed since the run in {self.path} began, so it cannot go on. "
+                f"the files of {changed[0]} have changed since the run in {self.path} began, so it cannot go on. "
                 "Put the old files back, or start a new run with another --out."
             )
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
+from weft.config.reader import describe
 from weft.config.recipe import Recipe
+from weft.config.registry import REGISTRY
 from weft.data.cache import TokenCache, build_or_open, build_or_open_whole
 from weft.data.corpus import Corpus
 from weft.data.report import Report, make_report, render
+from weft.store.model_folder import fingerprint
 from weft.text.dropout import Noise
 from weft.text.reader import Reader
 from weft.text.settings import learn_tokenizers, reads, training_noise
@@ -33,7 +37,7 @@ class PreparedData:
     valid: Split | None
     noise: tuple[Noise | None, Noise | None]
     report: Report
-    fingerprints: dict[str, str]  # of the files of each split
+    fingerprints: dict[str, str]  # of all files that training reads, by their place in the recipe
 
 
 def prepare(recipe: Recipe, tokenizers: tuple[Reader, Tokenizer] | None, display: Display) -> PreparedData:
@@ -52,7 +56,8 @@ def prepare(recipe: Recipe, tokenizers: tuple[Reader, Tokenizer] | None, display
         valid=Split(corpora["valid"], caches["valid"]) if "valid" in caches else None,
         noise=training_noise(recipe.text, tokenizers),
         report=report,
-        fingerprints={name: corpus.fingerprint() for name, corpus in corpora.items()},
+        fingerprints={f"data.{name}": corpus.fingerprint() for name, corpus in corpora.items()}
+        | fingerprint_of_teacher(recipe),
     )
 
 
@@ -62,3 +67,11 @@ def tokenized(
     """The tokens of a split: only in training are pairs left out."""
     make = build_or_open if name == "train" else build_or_open_whole
     return make(corpus, *tokenizers, recipe.data, lambda done: display.count(f"tokenizing {name}", done))
+
+
+def fingerprint_of_teacher(recipe: Recipe) -> dict[str, str]:
+    """The fingerprint of the model that the objective learns from, if it does."""
+    objective = describe(recipe.objective, REGISTRY)
+    if objective["type"] != "distillation":
+        return {}
+    return {"objective.teacher": fingerprint(Path(objective["teacher"]).expanduser())}

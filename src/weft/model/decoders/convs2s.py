@@ -49,14 +49,14 @@ class ConvS2SDecoder(nn.Module):
     ):
         super().__init__()
         require_tokens(input_dim)
-        require_memory(memory)
+        made = [*shapes((Blocks(layers=layers, dim=dim, kernel=kernel), *above))]
+        require_memory(memory, len(made))
         if memory.keys != input_dim:
             raise ValueError(
                 f"asks with vectors as wide as the target embedding, {input_dim}, but the encoder leaves vectors of "
                 f"width {memory.keys}: make the two equal"
             )
         self.dim = input_dim
-        made = [*shapes((Blocks(layers=layers, dim=dim, kernel=kernel), *above))]
         self.enter = NormedLinear(input_dim, dim)
         self.attention = Attention(input_dim, memory, score=Dot)
         self.layers = stack(Layer(shape, input_dim, memory.values, dropout) for shape in made)

@@ -7,6 +7,7 @@ from weft.core.padded import Padded
 from weft.core.state import State
 from weft.core.types import Make, Rate
 from weft.model.roles import Output
+from weft.model.source import require_divisor
 from weft.model.target import require_tokens
 from weft.nn.bridges import Bridge, Linear
 from weft.nn.cells.lstm import LSTM
@@ -35,6 +36,7 @@ class Sutskever(nn.Module):
     ):
         super().__init__()
         require_tokens(input_dim)
+        require_divisor(memory, 1)
         self.cell = cell(input_dim, 0)
         if shared:
             share(self.cell, memory.cells)

@@ -9,6 +9,7 @@ from weft.core.state import State
 from weft.core.tree import Tree
 from weft.core.types import Count, Rate
 from weft.model.roles import Output
+from weft.model.source import require_divisor
 from weft.model.target import require_tokens
 from weft.nn.attention import Attention, Cache, Prepared, SelfAttention
 from weft.nn.feedforward import Activation, FeedForward
@@ -46,6 +47,7 @@ class TransformerDecoder(nn.Module):
     ):
         super().__init__()
         require_tokens(input_dim)
+        require_divisor(memory, layers)
         self.dim = input_dim
         self.layers = stack(
             Layer(

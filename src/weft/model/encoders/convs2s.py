@@ -35,7 +35,7 @@ class ConvS2SEncoder(nn.Module):
     ):
         super().__init__()
         require_vectors(input_dim)
-        self.sizes = Sizes(input_dim, input_dim)
+        self.sizes = Sizes(input_dim, input_dim, attentions=attentions)
         self.attentions = attentions
         made = [*shapes((Blocks(layers=layers, dim=dim, kernel=kernel), *above))]
         self.enter = NormedLinear(input_dim, dim)

@@ -19,11 +19,11 @@ from weft.nn.cells.unroll import unroll
 class LSTM(nn.Module):
     """i, f, o = sigmoid(W x + U h + p(c) + b), g = tanh(W x + U h + b); c' = f c + i g; h' = o tanh(c').
 
-    peepholes: diagonal, p(c) = w c, where the output gate sees the new c' (Gers, Schraudolph & Schmidhuber 2002,
-    equations 2-6); full, p(c) = P c, where all three gates see the old c (Graves 2013 has it so for i and f, with
-    diagonal P). coupled: i = 1 - f, one gate decides what is kept and what is new (Greff et al. 2017, CIFG).
-    forget_bias: the first value of f's bias (Jozefowicz et al. 2015: 1). normalise: W x, U h and, for h', c' are
-    normalised (Ba, Kiros & Hinton 2016, equations 20-22).
+    peepholes: diagonal, p(c) = w c, where the output gate sees the new c' (Gers, Schraudolph & Schmidhuber 2002);
+    full, p(c) = P c, where all three gates see the old c (Graves 2013 has it so for i and f, with diagonal P).
+    coupled: i = 1 - f, one gate decides what is kept and what is new (Greff et al. 2017, CIFG). forget_bias: the first
+    value of f's bias (Jozefowicz et al. 2015: 1). normalise: W x, U h and, for h', c' are normalised (Ba, Kiros &
+    Hinton 2016, equations 20-22).
     """
 
     start, states = staticmethod(as_carry), staticmethod(as_states)

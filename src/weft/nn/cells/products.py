@@ -66,7 +66,7 @@ def free(dim: int, rows: int, *, bias: bool) -> nn.Linear:
 class Orthogonal(nn.Module):
     """U x + b, where every square block of U stays orthogonal: exp(A - Aᵀ) Q, with Q fixed and A learned from zero.
 
-    Lezcano-Casado & Martínez-Rubio 2019, section 3: the exponential of a skew-symmetric matrix is a rotation.
+    Lezcano-Casado & Martínez-Rubio 2019: the exponential of a skew-symmetric matrix is a rotation.
     """
 
     def __init__(self, dim: int, rows: int, *, bias: bool):

@@ -16,8 +16,9 @@ Carry = tuple[Tensor, Tensor, Tree]  # m_x, m_h, the cell's
 
 
 class Variational(nn.Module):
-    """h' = cell(m_x x, h), with m_h h in all products: one mask for all steps of a sequence. Gal & Ghahramani 2016,
-    equation 7.
+    """h' = cell(m_x x, h), with m_h h in all products: one mask for all steps of a sequence.
+
+    Gal & Ghahramani 2016.
 
     The masks are drawn before the first step and carried along. So that the input's is known, `project` leaves its
     product to the step. Around a stack of cells they all have one m_h.

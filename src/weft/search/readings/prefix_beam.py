@@ -25,7 +25,7 @@ IMPOSSIBLE = -np.inf
 
 
 class _Beam(NamedTuple):
-    """The K prefixes that go on, best first. Probabilities are logarithms."""
+    """The K prefixes that go on. Probabilities are logarithms."""
 
     prefixes: list[tuple[int, ...]]
     token: Numbers  # [K], of the paths so far that spell the prefix and end in its last token
@@ -38,8 +38,9 @@ class PrefixBeam:
 
     Where a beam is wide enough, this is exact. `language_model`: the folder of one, whose log-probability counts
     `language_weight` times; `bonus` is added for each token, since a language model prefers short outputs (Hannun et
-    al. 2014). `words`: a file with a word a line; an output is made of these, with spaces between them. A score is the
-    sum of all this over the tokens and the end, and that of the paths is exact, whatever the beam has missed.
+    al. 2014). `words`: a file with a word a line; an output is made of these, with spaces between them, and where all
+    of the best prefixes are in the middle of a word, the best that is not goes on beside them. A score is the sum of
+    all this over the tokens and the end, and that of the paths is exact, whatever the beam has missed.
     """
 
     def __init__(
@@ -89,16 +90,16 @@ class PrefixBeam:
         kept = best_places(ranks, self.size)
         stay = kept[kept < len(token)]
         parents, tokens = np.divmod(kept[kept >= len(token)] - len(token), grown.shape[1])
-        prefixes = [beam.prefixes[place] for place in stay]
-        guided = [beam.guided[place] for place in stay]
-        for parent, added in zip(parents.tolist(), tokens.tolist(), strict=True):
-            prefixes.append((*beam.prefixes[parent], added))
-            guided.append(self.guide.after(beam.guided[parent], added))
+        growing = [*zip(parents.tolist(), tokens.tolist(), strict=True)]
+        after = [self.guide.after(beam.guided[parent], added) for parent, added in growing]
+        if not any(guided.end > IMPOSSIBLE for guided in [*(beam.guided[place] for place in stay), *after]):
+            ends = np.array([guided.end for guided in beam.guided])
+            stay = np.append(stay, best_places(ranks[: len(token)] + ends, 1))
         return _Beam(
-            prefixes,
+            [beam.prefixes[place] for place in stay] + [(*beam.prefixes[parent], added) for parent, added in growing],
             np.concatenate([token[stay], grown[parents, tokens]]),
             np.concatenate([blank[stay], np.full(len(parents), IMPOSSIBLE)]),
-            guided,
+            [beam.guided[place] for place in stay] + after,
         )
 
 
