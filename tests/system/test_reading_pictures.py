@@ -105,9 +105,18 @@ def test_what_cannot_be_read_is_told_with_its_line(folder: Path) -> None:
     assert "line 1: hello: there is no such file" in typed.err
     paragraphs = weft("translate", folder / "run", folder / "names.txt", "--paragraphs")
     assert "reads pictures, which have no sentences" in paragraphs.err
-    looked_into = weft("inspect", "attention", folder / "run", "a", "--output", folder / "x.png")
+    looked_into = weft("inspect", "gates", folder / "run", folder / "valid" / "4.png", "--output", folder / "x.png")
     assert looked_into.code == 2
-    assert "reads pictures" in looked_into.err
+    assert "this model reads pictures, and this is drawn of sentences only" in looked_into.err
+    assert not (folder / "x.png").exists()
+
+
+def test_what_it_looks_at_is_drawn(folder: Path) -> None:
+    picture = folder / "valid" / "4.png"
+    drawn = weft("inspect", "attention", folder / "run", picture, "--output", folder / "attention.png")
+    assert drawn.code == 0, drawn.err
+    [read] = weft("translate", folder / "run", picture).lines
+    assert drawn.lines == [f"{folder}/attention.png: {read}"]
 
 
 def test_the_run_is_shown_and_keeps_how_pictures_are_read(folder: Path) -> None:

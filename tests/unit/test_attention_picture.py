@@ -98,7 +98,7 @@ def test_a_recurrent_decoder_has_one(bahdanau: Translator) -> None:
     assert found.source == ("the", "red", "cat", "sees", "a", "dog", "<end>")
     assert found.weights.shape == (len(found.target), 7)
     np.testing.assert_allclose(found.weights.sum(1), 1, atol=1e-5)
-    [only] = across(bahdanau.trained.model, Fed([5, END], [6, 7, END], (), ()))
+    [only] = across(bahdanau.trained.model, Fed(Padded.of([[5, END]]), [6, 7, END], (), ()))
     assert only.shape == (1, 3, 2)
     with pytest.raises(UserError, match="one attention with one head"):
         align(bahdanau, SENTENCE, layer=1)

@@ -43,8 +43,7 @@ def in_float64(translator: Translator) -> Translator:
 
 def embedded(translator: Translator) -> Padded:
     source = translate(translator, SENTENCE).fed.source
-    vectors = translator.trained.model.source(torch.tensor([source]), torch.zeros(1, dtype=torch.long))
-    return Padded(vectors, torch.ones(1, len(source), dtype=torch.bool))
+    return source.with_data(translator.trained.model.source(source.data, torch.zeros(1, dtype=torch.long)))
 
 
 def sliced(x: Padded, first: int, end: int) -> Padded:
@@ -92,7 +91,7 @@ def test_a_decoder_has_those_of_all_its_ways_through_time() -> None:
     translated, model = translate(translator, SENTENCE), translator.trained.model
     fed = torch.tensor([[1, *translated.fed.target[:-1]]])
     x = model.target(fed, torch.zeros(1, dtype=torch.long))
-    state = model.decoder.start(model.encode(Padded.of([translated.fed.source])))
+    state = model.decoder.start(model.encode(translated.fed.source))
     wanted = []
     for step in range(1, x.shape[1]):
         _, between = model.decoder(x[:, :step], state)

@@ -23,7 +23,13 @@ Output = Annotated[Path, typer.Option(help="The picture to write: .png, .svg or 
 @inspect.command()
 def attention(
     model: Model,
-    sentence: Sentence,
+    sentence: Annotated[
+        str,
+        typer.Argument(
+            metavar="SENTENCE",
+            help="What to translate, in quotation marks; the path of a picture, if it reads pictures.",
+        ),
+    ],
     output: Output = Path("attention.png"),
     layer: Annotated[
         int | None, typer.Option(min=1, help="A layer of the decoder, counted from 1. Default: what the decoder gives.")
@@ -48,7 +54,13 @@ def attention(
 @inspect.command()
 def frames(
     model: Model,
-    line: Annotated[str, typer.Argument(metavar="LINE", help="What the model reads, in quotation marks.")],
+    line: Annotated[
+        str,
+        typer.Argument(
+            metavar="LINE",
+            help="What the model reads, in quotation marks; the path of a picture, if it reads pictures.",
+        ),
+    ],
     output: Output = Path("frames.png"),
     target: Annotated[
         str | None, typer.Option(metavar="TEXT", help="Show how the frames would spell this. Default: their best path.")

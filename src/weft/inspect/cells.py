@@ -10,6 +10,7 @@ from weft.engine.translator import Translator
 from weft.inspect.grid import Numbers
 from weft.inspect.translating import Fed, read, source_tokenizer, translate, watch_features
 from weft.inspect.words import pieces_of
+from weft.text.tokenizer import Tokenizer
 
 HIDDEN, CELL, RECURRENCE = "h", "c", "recurrence"  # as cells note them; an LSTM alone has a c
 
@@ -35,10 +36,10 @@ class Followed(NamedTuple):
 
 def follow(translator: Translator, sentence: str) -> Followed:
     """Translate the sentence, feed the translation to the model, and watch its cells; a language model reads it."""
-    model = translator.trained.model
+    model, tokenizers = translator.trained.model, (source_tokenizer(translator), translator.trained.target_tokenizer)
     fed = read(translator, sentence) if model.is_language_model else translate(translator, sentence).fed
     seen = watch_features(model, fed)
-    labels = labels_of(translator, fed)
+    labels = labels_of(fed, *tokenizers)
     cells = [
         Steps(place, labels[place.split(".")[0]], notes)
         for place, notes in by_place(seen).items()
@@ -61,8 +62,8 @@ def by_place(seen: dict[str, list[Tensor]]) -> dict[str, dict[str, list[Tensor]]
     return places
 
 
-def labels_of(translator: Translator, fed: Fed) -> dict[str, tuple[str, ...]]:
+def labels_of(fed: Fed, source: Tokenizer, target: Tokenizer) -> dict[str, tuple[str, ...]]:
     """The pieces that each side reads: the sentence with its end mark, or the translation after the begin mark."""
-    source = pieces_of(fed.source, source_tokenizer(translator))
-    target = pieces_of([BEGIN, *fed.target[:-1]], translator.trained.target_tokenizer)
-    return {"encoder": tuple(span.name for span in source), "decoder": tuple(span.name for span in target)}
+    read = pieces_of(fed.source.data[0].tolist(), source)
+    written = pieces_of([BEGIN, *fed.target[:-1]], target)
+    return {"encoder": tuple(span.name for span in read), "decoder": tuple(span.name for span in written)}

@@ -1,25 +1,34 @@
 """A picture of what the frames of a lattice say.
 
 draw(weft.load("runs/ctc"), "weft", "frames.png")
+draw(weft.load("runs/ocr"), "line.png", "frames.png")
 """
 
-from functools import partial
+from collections.abc import Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import torch
+from matplotlib.figure import Figure
 
 from weft.core.errors import UserError
 from weft.core.frames import Frames
 from weft.core.marks import END
 from weft.core.padded import Padded
-from weft.data.padding import pad
 from weft.engine.translator import Translator
+from weft.inspect.below import draw_below
+from weft.inspect.columns import Seen, see
 from weft.inspect.grid import Grid, Numbers
 from weft.inspect.picture import check_suffix, write_picture
 from weft.inspect.squares import draw_squares
+from weft.inspect.translating import source_of
+from weft.inspect.words import Span
+from weft.model.model import Model
+from weft.model.roles import Lattice
 from weft.search.alignment import align
+from weft.text.reader import is_tokenizer
 
 BLANK = "∅"
 MATTERS = 0.05  # of a frame's probability
@@ -29,7 +38,8 @@ MOST = 40  # classes, those that matter most
 class Told(NamedTuple):
     """The probabilities [C,F] of the classes that matter, in the order in which they are likeliest; the blank is last.
 
-    symbols: the class of each frame on the best path, or on the best one that spells a given target.
+    symbols: the class of each frame on the best path, or on the best one that spells a given target. spans: the frames
+    on that path that tell a piece. seen: the picture that was read, if it was one and the frames are places in it.
     """
 
     line: str
@@ -38,49 +48,63 @@ class Told(NamedTuple):
     symbols: tuple[str, ...]
     probabilities: Numbers
     remarks: tuple[str, ...]
+    spans: tuple[Span, ...]
+    seen: Seen | None
 
     def grid(self) -> Grid:
         """As it is drawn."""
         title = self.line, f"→ {self.text}"
         return Grid(title, self.remarks, self.classes, self.symbols, self.probabilities, "probability", darkest=1.0)
 
+    def figure(self) -> Figure:
+        """The picture itself; a picture that was read stands above, its columns over their frames."""
+        return draw_squares(self.grid()) if self.seen is None else draw_below(self.grid(), self.seen, self.spans)
+
 
 def draw(translator: Translator, line: str, output: Path | str, *, target: str | None = None) -> Told:
-    """Read the line and write the picture (.png, .svg or .pdf); returns what it shows.
+    """Read the line, or the picture whose path it is, and write the picture (.png, .svg or .pdf).
 
+    Returns what the picture shows.
     target: a text whose likeliest path is shown instead of the best one, to see which frames would spell what.
     """
     check_suffix(Path(output))
     told = look(translator, line, target)
-    write_picture(partial(draw_squares, told.grid()), Path(output))
+    write_picture(told.figure, Path(output))
     return told
 
 
+@torch.inference_mode()
 def look(translator: Translator, line: str, target: str | None = None) -> Told:
     """The numbers of the picture."""
-    lattice = translator.trained.model.lattice
-    if lattice is None:
-        raise UserError("this model has no lattice (model.lattice), which says an output in frames: nothing to draw")
-    if target is not None and not lattice.blank:
-        raise UserError("--target: the frames of this model are the tokens of the output: leave it out")
-    if not line.strip():
-        raise UserError("the line is empty: write one in quotation marks")
-    frames = frames_of(translator, line)
+    trained = translator.trained
+    lattice = lattice_of(trained.model, target)
+    source, cut = source_of(translator, line)
+    source = source.to(next(trained.model.parameters()).device)
+    frames = trained.model.frames(source)
     path, text, remarks = best_path(translator, frames, line) if target is None else forced(translator, frames, target)
-    names = [*translator.trained.target_tokenizer.vocabulary(), *([BLANK] if lattice.blank else [])]
+    names = [*trained.target_tokenizer.vocabulary(), *([BLANK] if lattice.blank else [])]
     probabilities = frames.log_probs[0].double().exp().cpu().numpy()  # [F,C]
     shown = that_matter(probabilities, path, blank=lattice.blank)
-    symbols = tuple(names[one] for one in path)
-    return Told(line, text, tuple(names[one] for one in shown), symbols, probabilities[:, shown].T, remarks)
+    places = lattice.blank and not is_tokenizer(trained.source_tokenizer)
+    return Told(
+        line,
+        text,
+        tuple(names[one] for one in shown),
+        tuple(names[one] for one in path),
+        probabilities[:, shown].T,
+        (*remarks, *cut),
+        spans_of(path, names) if lattice.blank else (),
+        see(source, lambda columns: trained.model.frames(columns).mask) if places else None,
+    )
 
 
-@torch.inference_mode()
-def frames_of(translator: Translator, line: str) -> Frames:
-    """What the model says of the line, without padding."""
-    trained = translator.trained
-    [row] = trained.source_tokenizer.encode_rows([line]).split()
-    source = pad([row[: translator.source_limit()]])
-    return trained.model.frames(source.to(next(trained.model.parameters()).device))
+def lattice_of(model: Model, target: str | None) -> Lattice:
+    """The lattice of the model, if it has one, and one that can be made to spell the target, if there is one."""
+    if model.lattice is None:
+        raise UserError("this model has no lattice (model.lattice), which says an output in frames: nothing to draw")
+    if target is not None and not model.lattice.blank:
+        raise UserError("--target: the frames of this model are the tokens of the output: leave it out")
+    return model.lattice
 
 
 def best_path(translator: Translator, frames: Frames, line: str) -> tuple[list[int], str, tuple[str, ...]]:
@@ -94,6 +118,12 @@ def forced(translator: Translator, frames: Frames, target: str) -> tuple[list[in
     [tokens] = translator.trained.target_tokenizer.encode([target])
     [aligned] = align(frames, Padded.of([[*tokens, END]]))
     return list(aligned.path), target, (f"the likeliest path of this output, log p = {aligned.score:.2f}",)
+
+
+def spans_of(path: list[int], names: Sequence[str]) -> tuple[Span, ...]:
+    """The runs of frames that tell a piece: all but those of the blank, which is the last class."""
+    runs = [(told, list(places)) for told, places in groupby(range(len(path)), path.__getitem__)]
+    return tuple(Span(names[told], places[0], places[-1] + 1) for told, places in runs if told < len(names) - 1)
 
 
 def that_matter(probabilities: Numbers, path: list[int], *, blank: bool) -> list[int]:

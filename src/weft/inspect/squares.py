@@ -43,7 +43,7 @@ def draw_squares(grid: Grid) -> Figure:
     name_rows_and_columns(axes, grid, layout)
     title = title_of(grid.title, grid.remarks, layout.width + 0.7)
     axes.set_title(title, loc="left", fontsize=TITLE_SIZE, color=INK, pad=12, linespacing=1.4, parse_math=False)
-    add_scale(whole, image, grid.scale, layout)
+    add_scale(whole, image, grid.scale)
     return whole
 
 
@@ -66,11 +66,11 @@ def name_rows_and_columns(axes: Axes, grid: Grid, layout: Layout) -> None:
     colour_names([*axes.get_xticklabels(), *axes.get_yticklabels()])
 
 
-def add_scale(whole: Figure, image: AxesImage, name: str, layout: Layout) -> None:
-    """A small colour bar on the right, at the top, where the reader of a tall picture begins."""
-    height = max(min(layout.height, 1.5), 0.6)
-    share = height / layout.height
-    place = whole.add_axes((1 + 0.25 / layout.width, 1 - share, 0.12 / layout.width, share))
+def add_scale(whole: Figure, image: AxesImage, name: str) -> None:
+    """A small colour bar on the right of the squares, at their top, where the reader of a tall picture begins."""
+    squares, (width, height) = image.axes.get_position(), whole.get_size_inches()
+    share = max(min(squares.height * height, 1.5), 0.6) / height
+    place = whole.add_axes((squares.x1 + 0.25 / width, squares.y1 - share, 0.12 / width, share))
     bar = whole.colorbar(image, cax=place)
     bar.outline.set_visible(False)
     bar.set_label(name, fontsize=9, color=INK)

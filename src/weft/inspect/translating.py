@@ -12,17 +12,21 @@ from weft.core.padded import Padded
 from weft.core.state import Hypothesis, State, Step
 from weft.core.watch import watching
 from weft.data.batches import Batch
+from weft.data.padding import pad
 from weft.engine.translator import Translation, Translator
 from weft.model.model import Model
 from weft.search.role import Reading, Search
 from weft.text.reader import is_tokenizer
 from weft.text.tokenizer import Tokenizer
 
+NO_SENTENCE = 'the sentence is empty: write one in quotation marks, as "A man sleeps."'
+NO_PICTURE = "this model reads pictures, and none is named: give the path of one"
+
 
 class Fed(NamedTuple):
-    """What a model is watched with: the ids of both sides, END last; and what a picture of it says of them."""
+    """What a model is watched with: both sides with their ends; and what a picture of it says of them."""
 
-    source: list[int]
+    source: Padded  # ids [1,S], or the columns of a picture [1,S,height]
     target: list[int]
     title: tuple[str, ...]
     remarks: tuple[str, ...]
@@ -64,18 +68,24 @@ class KeepingRead:
 
 def translate(translator: Translator, sentence: str) -> Translated:
     """Translate the sentence, and keep the best hypothesis."""
-    if not sentence.strip():
-        raise UserError('the sentence is empty: write one in quotation marks, as "A man sleeps."')
-    tokenizer = source_tokenizer(translator)
+    source, remarks = source_of(translator, sentence)
     translation, found = translate_and_keep(translator, sentence)
     if not found:
         raise UserError("the model finds no translation possible: its weights are broken; train it again")
     best = found[0]
-    [ids] = tokenizer.encode([sentence])
-    source = [*ids[: translator.source_limit()], END]
-    left_out = f"the model reads {len(source) - 1} pieces at most: the rest was left out"
-    fed = Fed(source, [*best.tokens, END], (sentence, f"→ {translation.text}"), (left_out,) if translation.cut else ())
+    fed = Fed(source, [*best.tokens, END], (sentence, f"→ {translation.text}"), remarks)
     return Translated(translation, best, fed)
+
+
+def source_of(translator: Translator, line: str) -> tuple[Padded, tuple[str, ...]]:
+    """What the model reads of a sentence, or of the picture whose path the line is; and that it was cut, if it was."""
+    reader, limit = translator.trained.source_tokenizer, translator.source_limit()
+    if not line.strip():
+        raise UserError(NO_SENTENCE if is_tokenizer(reader) else NO_PICTURE)
+    [row] = reader.encode_rows([line]).split()
+    units = "pieces" if is_tokenizer(reader) else "columns"
+    left_out = f"the model reads {limit} {units} at most: the rest was left out"
+    return pad([row[:limit]]), (left_out,) if len(row) > limit else ()
 
 
 def translate_and_keep(translator: Translator, sentence: str) -> tuple[Translation, list[Hypothesis]]:
@@ -93,7 +103,10 @@ def source_tokenizer(translator: Translator) -> Tokenizer:
     """The tokenizer of a model that reads text."""
     tokenizer = translator.trained.source_tokenizer
     if not is_tokenizer(tokenizer):
-        raise UserError("this model reads pictures, and only what happens to sentences can be drawn")
+        raise UserError(
+            "this model reads pictures, and this is drawn of sentences only. What it sees in a picture is drawn by "
+            "weft inspect attention, if it has a decoder, and by weft inspect frames, if it has a lattice."
+        )
     return tokenizer
 
 
@@ -103,12 +116,12 @@ def read(translator: Translator, sentence: str) -> Fed:
     limit = translator.trained.model.target.limit
     if limit is not None and len(ids) >= limit:
         raise UserError(f"the sentence has {len(ids)} pieces, but this model knows at most {limit - 1}: shorten it")
-    return Fed([END], [*ids, END], (sentence,), ())
+    return Fed(Padded.of([[END]]), [*ids, END], (sentence,), ())
 
 
 def watch_features(model: Model, fed: Fed) -> dict[str, list[Tensor]]:
     """Everything that is noted while the model reads the source and, if it has a decoder, is fed the target."""
-    batch = Batch(Padded.of([fed.source]), Padded.of([fed.target]), (0,)).to(next(model.parameters()).device)
+    batch = Batch(fed.source, Padded.of([fed.target]), (0,)).to(next(model.parameters()).device)
     with watching() as seen:
         if model.has_decoder:
             model.features(batch)
