@@ -21,7 +21,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any, NamedTuple, TypeAlias
 
@@ -30,21 +29,16 @@ import torch
 import typer
 from benchmarks.ending import JsonFile, run_command, write_json
 from benchmarks.machine import machine
+from benchmarks.sides import RecipeSide, spread
 from benchmarks.turns import Rounds, measure
 from numpy.typing import NDArray
 
 from weft.config.document import Plain
 from weft.config.load import load_recipe
 from weft.config.recipe import Recipe
-from weft.core.randomness import set_draws
-from weft.data.batches import Batch
-from weft.training.loop import Parts
 from weft.training.position import Position, stream
 from weft.training.prepare import PreparedData, prepare
-from weft.training.progress import Plain as PlainDisplay
 from weft.training.progress import display
-from weft.training.run import make_parts
-from weft.training.update import update
 
 FULL = "full"
 SPARSE = [
@@ -136,30 +130,6 @@ def read_task(node: dict[str, Plain], data: tuple[Path, Path] | None, words: int
         yield Task(node, overrides, prepared)
 
 
-# --- Measurement ---------------------------------------------------------------------------------------------------
-
-
-class Side:
-    """One objective's training, an update as `weft train` does it."""
-
-    def __init__(self, recipe: Recipe, prepared: PreparedData):
-        self.settings = recipe.train
-        self.parts: Parts = make_parts(recipe, prepared, torch.device("cpu"), PlainDisplay())
-        self.parts.trained.model.train()
-
-    def __call__(self, batch: Batch, step: int) -> float:
-        set_draws(self.settings.seed, "step", step)
-        parts, rate = self.parts, self.parts.schedule(step)
-        model = parts.trained.model
-        sums = update(model, parts.objective, parts.optimiser, [batch], step=step, rate=rate, clip=self.settings.clip)
-        return sums.loss / sums.count
-
-    def perplexity(self) -> float | None:
-        """On what was held out, over all words; None if there is nothing."""
-        validate = self.parts.validate
-        return None if validate is None else float(validate(self.parts.trained)["perplexity"])
-
-
 # --- Report --------------------------------------------------------------------------------------------------------
 
 
@@ -174,10 +144,6 @@ def make_report(rounds: Rounds, perplexities: Mapping[str, float | None]) -> dic
         }
         for name, ours in speeds.items()
     }
-
-
-def spread(values: list[float]) -> dict[str, Any]:
-    return {"median": median(values), "min": min(values), "max": max(values), "rounds": values}
 
 
 def render(facts: Mapping[str, Any], report: Mapping[str, Any]) -> str:
@@ -234,7 +200,7 @@ def main(
     }
     with read_task({"model": model_node(dim, layers), "train": train}, data, words, pairs) as task:
         differing = sides_of(classes, bucket)
-        sides = {name: Side(task.recipe(*settings), task.prepared) for name, settings in differing.items()}
+        sides = {name: RecipeSide(task.recipe(*settings), task.prepared) for name, settings in differing.items()}
         batches = sides[FULL].parts.batches
         taken = [batch for _, [batch] in islice(stream(batches, Position(), 1), steps)]
         turns = measure(sides, taken, warm_up, updates)
