@@ -19,24 +19,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import numpy as np
-import torch
 import typer
 from benchmarks.ending import JsonFile, run_command, write_json
 from benchmarks.machine import machine
-from benchmarks.sides import RecipeSide, spread
-from benchmarks.turns import Rounds, measure
+from benchmarks.sides import RecipeSide, first_batches
+from benchmarks.spreads import between
+from benchmarks.turns import RoundCount, Rounds, Threads, Updates, WarmUp, measure, speeds, use_threads
 from numpy.typing import NDArray
 
 from weft.config.document import Plain
 from weft.config.load import load_recipe
 from weft.config.recipe import Recipe
-from weft.training.position import Position, stream
 from weft.training.prepare import PreparedData, prepare
 from weft.training.progress import display
 
@@ -135,15 +133,7 @@ def read_task(node: dict[str, Plain], data: tuple[Path, Path] | None, words: int
 
 def make_report(rounds: Rounds, perplexities: Mapping[str, float | None]) -> dict[str, Any]:
     """Of each side the speed, how many times that of the full softmax it is within a round, and the perplexity."""
-    speeds = {name: [turn.tokens_per_second for turn in turns] for name, turns in rounds.items()}
-    return {
-        name: {
-            "tokens_per_second": spread(ours),
-            "times_full": spread([one / full for one, full in zip(ours, speeds[FULL], strict=True)]),
-            "perplexity": perplexities[name],
-        }
-        for name, ours in speeds.items()
-    }
+    return {name: {**told, "perplexity": perplexities[name]} for name, told in speeds(rounds).items()}
 
 
 def render(facts: Mapping[str, Any], report: Mapping[str, Any]) -> str:
@@ -163,11 +153,13 @@ def render(facts: Mapping[str, Any], report: Mapping[str, Any]) -> str:
 
 
 def row(name: str, side: Mapping[str, Any], full: float | None) -> str:
-    speed, times, perplexity = side["tokens_per_second"], side["times_full"], side["perplexity"]
-    speeds = f"{speed['median']:,.0f} ({speed['min']:,.0f} - {speed['max']:,.0f})"
-    ratios = f"{times['median']:.2f} ({times['min']:.2f} - {times['max']:.2f})"
+    speed, times, perplexity = (
+        between(side["tokens_per_second"], ",.0f"),
+        between(side["times_first"], ".2f"),
+        side["perplexity"],
+    )
     told = "-" if perplexity is None or full is None else f"{perplexity:,.1f} ({perplexity / full - 1:+.1%})"
-    return f"{name:<14}{speeds:>30}{ratios:>27}  {told}"
+    return f"{name:<14}{speed:>30}{times:>27}  {told}"
 
 
 def main(
@@ -182,15 +174,14 @@ def main(
     layers: Annotated[int, typer.Option(min=1)] = 2,
     batch_tokens: Annotated[int, typer.Option(min=1)] = 2048,
     rate: Annotated[float, typer.Option(help="The peak of the learning rate.")] = 1e-3,
-    rounds: Annotated[int, typer.Option(min=1)] = 9,
-    updates: Annotated[int, typer.Option(min=1, help="Updates of each side in a round.")] = 30,
-    warm_up: Annotated[int, typer.Option(min=1, help="Updates before the first round.")] = 5,
-    threads: Annotated[int | None, typer.Option(min=1, help="Default: as torch chooses.")] = None,
+    rounds: RoundCount = 9,
+    updates: Updates = 30,
+    warm_up: WarmUp = 5,
+    threads: Threads = None,
     json_file: JsonFile = None,
 ) -> None:
     """Measure what objectives over some of the words gain in speed, and what they cost in perplexity."""
-    if threads is not None:
-        torch.set_num_threads(threads)
+    use_threads(threads)
     steps = warm_up + rounds * updates
     train: dict[str, Plain] = {
         "steps": steps,
@@ -201,9 +192,7 @@ def main(
     with read_task({"model": model_node(dim, layers), "train": train}, data, words, pairs) as task:
         differing = sides_of(classes, bucket)
         sides = {name: RecipeSide(task.recipe(*settings), task.prepared) for name, settings in differing.items()}
-        batches = sides[FULL].parts.batches
-        taken = [batch for _, [batch] in islice(stream(batches, Position(), 1), steps)]
-        turns = measure(sides, taken, warm_up, updates)
+        turns = measure(sides, first_batches(sides[FULL], steps), warm_up, updates)
         report = make_report(turns, {name: side.perplexity() for name, side in sides.items()})
         size = task.prepared.target.size
     facts = machine() | {"data": [str(path) for path in data] if data else "a made language", "words": size}

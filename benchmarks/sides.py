@@ -1,9 +1,8 @@
-"""A recipe as a side that takes turns at training, and how its rounds are told."""
+"""A recipe as a side that takes turns at training."""
 
 from __future__ import annotations
 
-from statistics import median
-from typing import Any
+from itertools import islice
 
 import torch
 
@@ -11,6 +10,7 @@ from weft.config.recipe import Recipe
 from weft.core.randomness import set_draws
 from weft.data.batches import Batch
 from weft.training.loop import Parts
+from weft.training.position import Position, stream
 from weft.training.prepare import PreparedData
 from weft.training.progress import Plain
 from weft.training.run import make_parts
@@ -38,5 +38,6 @@ class RecipeSide:
         return None if validate is None else float(validate(self.parts.trained)["perplexity"])
 
 
-def spread(values: list[float]) -> dict[str, Any]:
-    return {"median": median(values), "min": min(values), "max": max(values), "rounds": values}
+def first_batches(side: RecipeSide, count: int) -> list[Batch]:
+    """What its training would begin with."""
+    return [batch for _, [batch] in islice(stream(side.parts.batches, Position(), 1), count)]

@@ -32,7 +32,8 @@ import torch
 import typer
 from benchmarks.ending import JsonFile, run_command, write_json
 from benchmarks.machine import first_value, machine
-from benchmarks.turns import Rounds, measure, take_turn
+from benchmarks.spreads import between, spread
+from benchmarks.turns import RoundCount, Rounds, Threads, Updates, WarmUp, measure, take_turn, use_threads
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -277,10 +278,6 @@ def make_report(rounds: Rounds, sizes: Mapping[str, int], memory: Mapping[str, f
     return report
 
 
-def spread(values: list[float]) -> dict[str, Any]:
-    return {"median": median(values), "min": min(values), "max": max(values), "rounds": values}
-
-
 HEADER = "          parameters   target tokens/s (min - max)  s/update  last loss  peak MiB"
 
 
@@ -296,14 +293,12 @@ def render(facts: Mapping[str, Any], report: Mapping[str, Any]) -> str:
     ]
     if "ratio" not in report:
         return "\n".join([*lines, "", "no peer: nn.Transformer is not a model of this shape"])
-    ratio = report["ratio"]
-    told = f"weft / torch: {ratio['median']:.2f} ({ratio['min']:.2f} - {ratio['max']:.2f}), the median over the rounds"
+    told = f"weft / torch: {between(report['ratio'], '.2f')}, the median over the rounds"
     return "\n".join([*lines, "", told])
 
 
 def row(name: str, side: Mapping[str, Any]) -> str:
-    speed, peak = side["tokens_per_second"], side["peak_memory_mib"]
-    shown = f"{speed['median']:,.0f} ({speed['min']:,.0f} - {speed['max']:,.0f})"
+    shown, peak = between(side["tokens_per_second"], ",.0f"), side["peak_memory_mib"]
     memory = "-" if peak is None else f"{peak:,.0f}"
     return (
         f"{name:<8}{side['parameters']:>12,}{shown:>30}{side['seconds_per_update']:>10.3f}"
@@ -314,16 +309,15 @@ def row(name: str, side: Mapping[str, Any]) -> str:
 def main(
     recipe: Annotated[Path, typer.Option(help="What is trained.")] = RECIPE,
     data: Annotated[Path | None, typer.Option(help="Folder of the recipe's files. Default: a made corpus.")] = None,
-    rounds: Annotated[int, typer.Option(min=1)] = 9,
-    updates: Annotated[int, typer.Option(min=1, help="Updates of each side in a round.")] = 5,
-    warm_up: Annotated[int, typer.Option(min=1, help="Updates before the first round.")] = 5,
-    threads: Annotated[int | None, typer.Option(min=1, help="Default: as torch chooses.")] = None,
+    rounds: RoundCount = 9,
+    updates: Updates = 5,
+    warm_up: WarmUp = 5,
+    threads: Threads = None,
     memory: Annotated[bool, typer.Option(help="Measure peak memory too, each side in a process of its own.")] = True,
     json_file: JsonFile = None,
 ) -> None:
     """Measure the training speed of a recipe, beside plain torch where torch has the same model."""
-    if threads is not None:
-        torch.set_num_threads(threads)
+    use_threads(threads)
     facts = machine() | {"recipe": recipe.stem, "data": str(data) if data else "a made corpus"}
     facts |= {"rounds": rounds, "updates": updates, "warm_up": warm_up}
     with read_task(recipe, data, warm_up + rounds * updates) as task:

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import Annotated, NamedTuple, TypeAlias
+
+import torch
+import typer
+from benchmarks.spreads import Spread, spread
 
 from weft.data.batches import Batch
+
+RoundCount = Annotated[int, typer.Option(min=1)]
+Updates = Annotated[int, typer.Option(min=1, help="Updates of each side in a round.")]
+WarmUp = Annotated[int, typer.Option(min=1, help="Updates before the first round.")]
+Threads = Annotated[int | None, typer.Option(min=1, help="Default: as torch chooses.")]
 
 Side: TypeAlias = Callable[[Batch, int], float]  # an update with the batch, and its number -> the mean loss
 
@@ -20,6 +29,11 @@ class Turn(NamedTuple):
 
 
 Rounds: TypeAlias = dict[str, list[Turn]]  # the turns of each side
+
+
+def use_threads(threads: int | None) -> None:
+    if threads is not None:
+        torch.set_num_threads(threads)
 
 
 def measure(sides: Mapping[str, Side], batches: Sequence[Batch], warm_up: int, updates: int) -> Rounds:
@@ -41,3 +55,16 @@ def take_turn(side: Side, batches: Sequence[Batch], step: int) -> Turn:
     losses = [side(batch, number) for number, batch in enumerate(batches, step)]
     seconds = time.perf_counter() - started
     return Turn(tokens / seconds, seconds / len(batches), sum(losses) / len(losses))
+
+
+def speeds(rounds: Rounds) -> dict[str, dict[str, Spread]]:
+    """Of each side the tokens a second, and how many times those of the first side they are within a round."""
+    found = {name: [turn.tokens_per_second for turn in turns] for name, turns in rounds.items()}
+    first = next(iter(found.values()))
+    return {
+        name: {
+            "tokens_per_second": spread(ours),
+            "times_first": spread([one / other for one, other in zip(ours, first, strict=True)]),
+        }
+        for name, ours in found.items()
+    }

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from statistics import median
 from typing import Any, NamedTuple, TypeAlias
 
 from benchmarks.peers.tasks import Figures
+from benchmarks.spreads import between, spread
 
 
 class Turn(NamedTuple):
@@ -46,10 +46,6 @@ def speed(turn: Turn) -> float:
     return turn.figures.tokens_per_second
 
 
-def spread(values: list[float]) -> dict[str, Any]:
-    return {"median": median(values), "min": min(values), "max": max(values), "rounds": values}
-
-
 def render(heading: Sequence[str], report: Mapping[str, Any], ours: str) -> str:
     """The report as a plain table under some lines that say what was measured."""
     rows = [row(name, figures) for name, figures in report.items()]
@@ -63,7 +59,3 @@ def row(name: str, figures: Mapping[str, Any]) -> str:
     shown = between(figures["tokens_per_second"], ",.0f")
     ratio = "-" if figures["ratio"] is None else between(figures["ratio"], ".2f")
     return f"{name:<8}{figures['parameters']:>12,}{shown:>30}{figures['loss']:>8.2f}{memory:>10}{ratio:>23}"
-
-
-def between(spread: Mapping[str, Any], form: str) -> str:
-    return f"{spread['median']:{form}} ({spread['min']:{form}} - {spread['max']:{form}})"

@@ -44,7 +44,7 @@ def test_a_tiny_run_compares_all_sides(tmp_path: Path, capsys: pytest.CaptureFix
     assert list(figures["figures"]) == ["full", "sampled", "bucketed", "sampled, lazy"]
     for side in figures["figures"].values():
         assert 1 < side["perplexity"] < 3000
-        assert len(side["times_full"]["rounds"]) == 2
+        assert len(side["times_first"]["rounds"]) == 2
     assert "sampled, lazy" in capsys.readouterr().out
 
 
@@ -61,7 +61,7 @@ def test_ratios_are_taken_within_a_round() -> None:
     speeds = {"full": [10.0, 20.0], "sampled": [30.0, 40.0]}
     rounds = {name: [Turn(speed, 1.0, 1.0) for speed in turns] for name, turns in speeds.items()}
     report = make_report(rounds, {"full": 50.0, "sampled": 51.0})
-    assert report["sampled"]["times_full"]["rounds"] == [3.0, 2.0]
+    assert report["sampled"]["times_first"]["rounds"] == [3.0, 2.0]
     facts = {"words": 9, "dim": 8, "layers": 1, "batch_tokens": 5, "cpu": "x", "cores": 1, "threads": 1, "torch": "2"}
     shown = render(facts | {"python": "3", "rounds": 2, "updates": 1, "warm_up": 1}, report)
     assert "51.0 (+2.0%)" in shown
