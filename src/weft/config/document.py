@@ -9,7 +9,9 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from yaml.reader import ReaderError
 
 from weft.config.wording import found, quoted
+from weft.core.bounded import read_bounded
 from weft.core.errors import UserError
+from weft.data.lines import no_such_file
 
 Plain: TypeAlias = "bool | int | float | str | list[Plain] | dict[str, Plain] | None"
 
@@ -31,16 +33,11 @@ def read_document(path: Path) -> dict[str, Plain]:
 
 def _text(path: Path) -> str:
     try:
-        with path.open("rb") as file:
-            content = file.read(LARGEST + 1)
+        content = read_bounded(path, LARGEST)
     except FileNotFoundError:
-        raise UserError(f"{path}: there is no such file") from None
+        raise no_such_file(path) from None
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror}") from error
-    if len(content) > LARGEST:
-        raise UserError(
-            f"{path}: is too large for a configuration (more than {LARGEST:,} bytes); is it the right file?"
-        )
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -23,6 +23,19 @@ def apply_overrides(node: dict[str, Plain], overrides: Iterable[str]) -> dict[st
     return cast(dict[str, Plain], tree)
 
 
+def advised(error: ConfigError, overrides: Iterable[str]) -> ConfigError:
+    """The same problems, and how to begin a part anew where an override gave it a type that lacks its settings."""
+    types = dict(override.split(".type=", 1) for override in overrides if ".type=" in override)
+    return ConfigError(
+        [
+            problem._replace(text=f"{problem.text}; to begin anew: {problem.place}={{type: {types[problem.place]}}}")
+            if problem.place in types
+            else problem
+            for problem in error.problems
+        ]
+    )
+
+
 def _names(place: str, equals: str) -> list[str]:
     names = place.split(".")
     if not equals or not all(names):

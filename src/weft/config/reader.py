@@ -68,13 +68,22 @@ class _Reader:
             case Leaf() | OneOf():
                 return self.leaf(node, form, place)
             case Maybe(inner=inner):
-                return None if node is None else self.value(node, inner, place, default)
+                return None if node is None else self.some(node, inner, place, default)
             case Items():
                 return self.items(node, form, place)
             case Record():
                 return self.record(node, form, place, default)
             case Choice():
                 return self.recipe(node, form, place, default)
+
+    def some(self, node: object, form: Form, place: str, default: Any) -> Any:
+        """A value where null may stand too; who writes none for it is told."""
+        before = len(self.problems)
+        value = self.value(node, form, place, default)
+        if len(self.problems) > before and isinstance(node, str) and node.lower() == "none":
+            text = self.problems.pop().text
+            return self.problem(place, f"{text}; for none, write null")
+        return value
 
     def leaf(self, node: object, form: Leaf | OneOf, place: str) -> Any:
         try:

@@ -61,11 +61,12 @@ from weft.optim.optimisers import SGD, Adadelta, Adam, AdamW, Optimiser
 from weft.optim.schedules import Cosine, Halving, InverseSquareRoot, Linear, Schedule, WarmupStableDecay
 from weft.picture.reader import Picture
 from weft.search.beam import Beam
+from weft.search.diverse import DiverseBeam
 from weft.search.exhaustive import Exhaustive
 from weft.search.greedy import Greedy
-from weft.search.penalties import GNMT as GNMTLength  # noqa: N811 (a name, no constant)
-from weft.search.penalties import Average as AverageLength
-from weft.search.penalties import NoPenalty, Penalty
+from weft.search.rankings import GNMT as GNMTLength  # noqa: N811 (a name, no constant)
+from weft.search.rankings import Average as AverageLength
+from weft.search.rankings import NoPenalty, Ranking, Reward
 from weft.search.readings.best_path import BestPath
 from weft.search.readings.positions import PositionReading
 from weft.search.readings.prefix_beam import PrefixBeam
@@ -155,9 +156,15 @@ REGISTRY: Mapping[type, Mapping[str, type]] = {
         "distillation": Distillation,
     },
     Proposal: {"unigram": UnigramProposal, "log-uniform": LogUniform, "uniform": Uniform},
-    Search: {"greedy": Greedy, "sampling": Sampling, "beam": Beam, "exhaustive": Exhaustive},
+    Search: {
+        "greedy": Greedy,
+        "sampling": Sampling,
+        "beam": Beam,
+        "diverse": DiverseBeam,
+        "exhaustive": Exhaustive,
+    },
     Reading: {"best-path": BestPath, "prefix-beam": PrefixBeam, "positions": PositionReading},
-    Penalty: {"none": NoPenalty, "average": AverageLength, "gnmt": GNMTLength},
+    Ranking: {"none": NoPenalty, "average": AverageLength, "gnmt": GNMTLength, "reward": Reward},
     Optimiser: {"sgd": SGD, "adadelta": Adadelta, "adam": Adam, "adamw": AdamW, "lazy-adam": LazyAdam},
     Schedule: {
         "inverse-square-root": InverseSquareRoot,

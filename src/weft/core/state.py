@@ -22,11 +22,28 @@ class State(NamedTuple):
         return State(tree.select(self.memory, sentences), tree.select(self.carry, hypotheses))
 
 
+class Steer(NamedTuple):
+    """What must still come, for a search that prunes: it keeps places for hypotheses of every bank.
+
+    A hypothesis' bank is how many of its required tokens it has said. A token of `wanted` leads to the bank beside it,
+    any other token to `others` (less than now, where a phrase breaks off).
+    """
+
+    wanted: Tensor  # [N,W], ids; PAD where there are fewer
+    banks: Tensor  # [N,W], after the token of `wanted`
+    others: Tensor  # [N], after any other token
+    required: Tensor  # [N], the bank in which END is allowed
+
+
 class Scores(NamedTuple):
-    """What one step says: log-probabilities of the next token [N,V] and where it looked [N,S]."""
+    """What one step says: log-probabilities of the next token [N,V], where it looked [N,S], what must still come.
+
+    The log-probabilities are made anew by every step: whoever asked for them may write into them.
+    """
 
     log_probs: Tensor
     attention: Tensor | None
+    steer: Steer | None = None
 
 
 Step: TypeAlias = Callable[[Tensor, State], tuple[Scores, State]]  # last tokens [N] -> scores, the state after them

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from weft.corpora.catalogue import Entry
 from weft.corpora.splits import Splits
-from weft.store.files import check_free, new_folder, write_atomically
+from weft.store.files import write_atomically
+from weft.store.new_folders import check_free, new_folder
 
 
 @dataclass(frozen=True)

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from random import Random
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from weft.core.marks import BEGIN, PAD
 from weft.core.padded import Padded
 from weft.core.randomness import seed_for
 from weft.data.cache import TokenCache
+from weft.data.mixing import Numbers, pairs_of_epoch
 from weft.data.padding import Row, pad
 from weft.text.dropout import Noise
 
-Numbers: TypeAlias = NDArray[np.signedinteger[Any]]  # of pairs in the cache
 Noises: TypeAlias = tuple[Noise | None, Noise | None]  # of source and target
 UNLIMITED = 2**31 - 1
 
@@ -26,15 +25,17 @@ UNLIMITED = 2**31 - 1
 class Batch(NamedTuple):
     """source and target: ids [B,S] and [B,T] that end in END; indices: the number of each pair in its file, from 0.
 
-    A source of pictures is columns of grey levels [B,S,height].
+    A source of pictures is columns of grey levels [B,S,height]. weight: 0 for one that only stands in, on a rank for
+    which a batch has no pair.
     """
 
     source: Padded
     target: Padded
     indices: tuple[int, ...]
+    weight: float = 1.0
 
     def to(self, device: torch.device | str) -> Batch:
-        return Batch(self.source.to(device), self.target.to(device), self.indices)
+        return self._replace(source=self.source.to(device), target=self.target.to(device))
 
     def decoder_input(self) -> Padded:
         """BEGIN and the target without its last: [B,T], under the target's mask."""
@@ -50,6 +51,8 @@ class Batches:
     longest: tokens of a side at most, END not counted; what is over is cut off.
     noise: what is done to the ids of each side, drawn anew in each epoch; the budget counts lengths without it.
     left_out: the pairs, by their numbers in the cache, that are in no epoch.
+    share: (r, n) for the rank r of n, which takes every n-th pair of a batch. The batches are the same for any n.
+    times: how often each corpus of a mix is used in an epoch (see mixing.py).
     """
 
     def __init__(
@@ -61,6 +64,8 @@ class Batches:
         noise: Noises | None = None,
         longest: int = UNLIMITED,
         left_out: Numbers | None = None,
+        share: tuple[int, int] = (0, 1),
+        times: Sequence[float] = (1.0,),
         pool: int = 65_536,
     ):
         self._cache = cache
@@ -69,11 +74,13 @@ class Batches:
         self._noise = noise or (None, None)
         self._longest = longest
         self._left_out = np.zeros(0, np.int64) if left_out is None else left_out
+        self._rank, self._ranks = share
+        self._times = times
         self._pool = pool
 
     def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
         """The batches of this epoch from the one numbered `start`; those before it are not collated."""
-        return (self._collate(numbers, number) for numbers in islice(self._plan(number), start, None))
+        return (self._share(numbers, number) for numbers in islice(self._plan(number), start, None))
 
     def take(self, numbers: Numbers) -> Batch:
         """These pairs of the cache, in this order, as the first epoch has them."""
@@ -87,14 +94,21 @@ class Batches:
     def _plan(self, epoch: int) -> Iterator[Numbers]:
         """The pairs of each batch."""
         draws = np.random.default_rng(seed_for(self._seed, "order of pairs", epoch))
-        count = len(self._cache)
-        order: Numbers = np.arange(count, dtype=np.int32 if count < 2**31 - 2 else np.int64)  # 4 bytes a pair, mostly
-        order = np.delete(order, self._left_out)
+        order = self._said(pairs_of_epoch(self._cache.sizes, self._times, self._seed, epoch))
         draws.shuffle(order)
-        for pool in np.array_split(order, -(-len(order) // self._pool)):
+        pools = -(-len(order) // self._pool)
+        for pool in np.array_split(order, pools) if pools else ():
             batches = self._cut(pool)
             for place in draws.permutation(len(batches)):
                 yield batches[place]
+
+    def _said(self, order: Numbers) -> Numbers:
+        """Without what is left out."""
+        if not len(self._left_out):
+            return order
+        said = np.ones(len(self._cache), np.bool_)
+        said[self._left_out] = False
+        return order[said[order]]
 
     def _cut(self, pool: Numbers) -> list[Numbers]:
         """The pool sorted by the longer side, then by how much longer it is (less padding on both sides than to sort
@@ -108,6 +122,11 @@ class Batches:
                 cuts.append(row)
                 first = row
         return np.split(pool[by_length], cuts)
+
+    def _share(self, numbers: Numbers, epoch: int) -> Batch:
+        """This rank's pairs of a batch; where it has none, one that does not count, so that all ranks compute."""
+        own = numbers[self._rank :: self._ranks]
+        return self._collate(own, epoch) if len(own) else self._collate(numbers[:1], epoch)._replace(weight=0.0)
 
     def _collate(self, numbers: Numbers, epoch: int) -> Batch:
         indices = tuple(self._cache.indices[numbers].tolist())

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator, Sequence
-from itertools import compress, islice
+from itertools import compress
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -13,10 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.core.errors import UserError
+from weft.core.flushing import flush_tree
 from weft.data.columns import append, mapped
 from weft.data.corpus import Corpus
 from weft.data.filters import KEPT, REASONS, Filters
 from weft.data.hashes import came_before, hash_lines, hash_pairs
+from weft.data.sampled_look import SampledLook
 from weft.data.tally import SideTally, Tally
 from weft.text.reader import LineError, Reader, at_once
 from weft.text.rows import Rows
@@ -37,13 +38,16 @@ class Builder:
         self._chunk = at_once(readers[0], CHUNK)
 
     def build(self, folder: Path, progress: Progress) -> None:
-        """Fill an empty folder with the ids and offsets of each side, indices, hashes and tally."""
+        """Fill an empty folder with the ids, offsets and uses of each side, indices, hashes and tally."""
         repeated = self._find_repeated(folder / "pairs.hashes")
         source, target = (
             SideWriter(folder, side, reader) for side, reader in zip(("source", "target"), self._readers, strict=True)
         )
         counts = np.zeros(1 + len(REASONS), np.int64)  # of each verdict
-        for here, pairs in self._numbered_chunks(len(repeated)):
+        corpora = [0] * len(self._corpus.names)
+        one_sided = self._corpus.one_sided or self._corpus.source == "pictures"
+        sampled = SampledLook(len(repeated), one_sided=one_sided)
+        for corpus, here, pairs in self._numbered_chunks(len(repeated)):
             rows = self._source_rows(source, pairs, here.start), target.encode([line for _, line in pairs])
             verdicts = self._verdicts(pairs, rows, repeated[here])
             kept = verdicts == KEPT
@@ -52,38 +56,37 @@ class Builder:
             append(folder / "indices", here.start + np.flatnonzero(kept))
             append(folder / "hashes", hash_lines(compress(self._corpus.telling(pairs), kept)))
             counts += np.bincount(verdicts, minlength=len(counts))
+            corpora[corpus] += int(kept.sum())
+            sampled.add(pairs, here.start)
             progress(here.stop)
         dropped = dict(zip(REASONS, counts[1:].tolist(), strict=True))
-        tally = Tally(len(repeated), dropped, source.tally(), target.tally())
+        tally = Tally(len(repeated), dropped, source.tally(), target.tally(), corpora, sampled.looked())
         if tally.kept == 0:
             raise UserError(self._all_dropped(tally))
+        source.write_uses()
+        target.write_uses()
         (folder / "tally.json").write_text(json.dumps(tally.to_json()), encoding="utf-8")
-        _flush(folder)
+        flush_tree(folder)  # what has the name of a cache must hold its content
 
     def _find_repeated(self, path: Path) -> NDArray[np.bool_]:
         """[n], whether each pair came before; the file is needed only meanwhile."""
         count = 0
-        for pairs in self._chunks():
+        for _, pairs in self._corpus.chunks(self._chunk):
             append(path, hash_pairs(zip(self._corpus.telling(pairs), (target for _, target in pairs), strict=True)))
             count += len(pairs)
         repeated = came_before(mapped(path, np.uint64, count))
         path.unlink()
         return repeated
 
-    def _chunks(self) -> Iterator[Pairs]:
-        pairs = iter(self._corpus.pairs())
-        while chunk := list(islice(pairs, self._chunk)):
-            yield chunk
-
-    def _numbered_chunks(self, count: int) -> Iterator[tuple[slice, Pairs]]:
-        """Chunks with their places among the `count` pairs that the first reading found."""
+    def _numbered_chunks(self, count: int) -> Iterator[tuple[int, slice, Pairs]]:
+        """Chunks with their corpus and their places among the `count` pairs that the first reading found."""
         changed = UserError(f"{self._corpus}: changed while it was read; start again")
         done = 0
-        for pairs in self._chunks():
+        for corpus, pairs in self._corpus.chunks(self._chunk):
             here = slice(done, done + len(pairs))
             if here.stop > count:
                 raise changed
-            yield here, pairs
+            yield corpus, here, pairs
             done = here.stop
         if done != count:
             raise changed
@@ -106,11 +109,11 @@ class Builder:
 
     def _all_dropped(self, tally: Tally) -> str:
         counts = ", ".join(f"{count:,} {reason}" for reason, count in tally.dropped.items() if count)
-        most = max(tally.dropped, key=tally.dropped.__getitem__)
+        first_causes = {reason: count for reason, count in tally.dropped.items() if reason != "duplicate"}
+        most = max(first_causes, key=first_causes.__getitem__)  # for which the first of the duplicates was dropped too
         shorter = "take a tokenizer with longer pieces" if self._corpus.source == "text" else "lower text.source.height"
         advice = {
             "empty": "look whether the right files (and columns) are named",
-            "duplicate": "set data.drop_duplicates to false",
             "too long": f"raise data.max_length, or {shorter}",
             "bad ratio": "look whether the lines belong together, or raise data.max_ratio",
         }
@@ -118,10 +121,12 @@ class Builder:
 
 
 class SideWriter:
-    """Writes the ids of one side, and where each row begins; the last offset is the end of the last row."""
+    """Writes the ids of one side, where each row begins, and how often each id is used; the last offset is the end of
+    the last row.
+    """
 
     def __init__(self, folder: Path, side: str, reader: Reader):
-        self._ids, self._offsets = folder / f"{side}.ids", folder / f"{side}.offsets"
+        self._ids, self._offsets, self._counts = (folder / f"{side}.{what}" for what in ("ids", "offsets", "uses"))
         self._reader = reader
         self._uses = np.zeros(reader.size, np.int64)
         self._end = 0
@@ -135,6 +140,9 @@ class SideWriter:
         append(self._offsets, self._end + np.cumsum(rows.lengths))
         self._end += len(rows.ids)
         self._uses += np.bincount(rows.ids.reshape(-1), minlength=len(self._uses))
+
+    def write_uses(self) -> None:
+        append(self._counts, self._uses)
 
     def tally(self) -> SideTally:
         unknown = self._reader.unknown
@@ -150,10 +158,3 @@ class SideWriter:
 def id_type(reader: Reader) -> np.dtype[Any]:
     """The smallest type that holds every id, or every grey level."""
     return np.min_scalar_type(reader.size - 1)
-
-
-def _flush(folder: Path) -> None:
-    """Wait until the files are on the disk: a cache that has its name must hold its content, even after a power cut."""
-    for path in folder.iterdir():
-        with path.open("rb") as file:
-            os.fsync(file.fileno())

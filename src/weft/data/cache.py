@@ -10,8 +10,6 @@ import json
 import math
 import shutil
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -21,19 +19,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.core.errors import UserError
+from weft.core.flushing import flush
 from weft.core.marks import END
 from weft.data.building import Builder, Progress, id_type
 from weft.data.columns import mapped
 from weft.data.corpus import Corpus
 from weft.data.filters import NO_RATIO, Filters
 from weft.data.hashes import Hashes
+from weft.data.keeping import writing_to
 from weft.data.settings import Data
 from weft.data.tally import Tally
 from weft.text.reader import Reader
 
-FORMAT = 3  # to be raised whenever other files, or the same with another meaning, are written
+FORMAT = 5  # to be raised whenever other files, or the same with another meaning, are written
 BUILDING = ".building"
-COUNTED = 2**20  # ids counted in one call
 FORGOTTEN = 24 * 3600.0  # seconds without a write, after which a build is taken for dead
 
 
@@ -42,9 +41,11 @@ class TokenCache:
 
     indices: [N], the number of each kept pair in its corpus, from 0. source_hashes: [N], of the source lines (of
     the lines, where they have no source; of the pictures, where a source names them). tally: what was read and dropped.
+    sizes: how many pairs are of each corpus; those of one follow those of the one before.
     """
 
     def __init__(self, folder: Path, source: Reader, target: Reader):
+        self.folder = folder
         try:
             self.tally = Tally.from_json(json.loads((folder / "tally.json").read_text(encoding="utf-8")))
             self.indices: NDArray[np.int64] = mapped(folder / "indices", np.int64, self.tally.kept)
@@ -57,6 +58,10 @@ class TokenCache:
     def __len__(self) -> int:
         return len(self.indices)
 
+    @property
+    def sizes(self) -> list[int]:
+        return self.tally.corpora
+
     def pair(self, number: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """The ids of both sides of the kept pair with this number."""
         return self._source.row(number), self._target.row(number)
@@ -65,9 +70,9 @@ class TokenCache:
         """[n,2], tokens of source and target of the kept pairs with these numbers."""
         return np.stack([self._source.lengths(numbers), self._target.lengths(numbers)], axis=1)
 
-    def target_counts(self, size: int) -> NDArray[np.int64]:
-        """[V], how often each of the `size` target ids is to be said, END once a pair."""
-        counts = self._target.counts(size)
+    def target_counts(self) -> NDArray[np.int64]:
+        """[V], how often each target id is to be said, END once a pair."""
+        counts = self._target.uses.copy()
         counts[END] += len(self)
         return counts
 
@@ -78,6 +83,7 @@ class _Side:
     def __init__(self, folder: Path, side: str, reader: Reader, count: int):
         self._offsets: NDArray[np.int64] = mapped(folder / f"{side}.offsets", np.int64, count + 1)
         numbers = math.prod(reader.shape, start=int(self._offsets[-1]))
+        self.uses: NDArray[np.int64] = mapped(folder / f"{side}.uses", np.int64, reader.size)
         self._ids = mapped(folder / f"{side}.ids", id_type(reader), numbers).reshape(-1, *reader.shape)
 
     def row(self, number: int) -> NDArray[Any]:
@@ -88,13 +94,6 @@ class _Side:
         lengths: NDArray[np.int64] = self._offsets[numbers + 1] - self._offsets[numbers]
         return lengths
 
-    def counts(self, size: int) -> NDArray[np.int64]:
-        """[V], how often each id stands in the rows; counted a part at a time, so that memory stays flat."""
-        counts = np.zeros(size, np.int64)
-        for first in range(0, len(self._ids), COUNTED):
-            counts += np.bincount(self._ids[first : first + COUNTED], minlength=size)
-        return counts
-
 
 def build_or_open(
     corpus: Corpus,
@@ -104,10 +103,15 @@ def build_or_open(
     progress: Progress | None = None,
 ) -> TokenCache:
     """The cache for training, without the pairs that the settings leave out; `progress` hears how many are done."""
+    filters = filters_of(settings, source, target)
+    return _build_or_open(corpus, (source, target), filters, settings.cache_folder(), progress)
+
+
+def filters_of(settings: Data, source: Reader, target: Reader) -> Filters:
+    """What training leaves out of what these read."""
     comparable = source.reads == target.reads  # a column is no token: the ratio says nothing
     ratio = settings.max_ratio if comparable else NO_RATIO
-    filters = Filters(settings.max_length, ratio, settings.drop_duplicates)
-    return _build_or_open(corpus, (source, target), filters, settings.cache_folder(), progress)
+    return Filters(settings.max_length, ratio, settings.drop_duplicates)
 
 
 def build_or_open_whole(
@@ -131,7 +135,7 @@ def _build_or_open(
     folder = parent / _key(corpus, readers, filters)
     if not folder.exists():
         builder = Builder(corpus, readers, filters)
-        with _writing_to(parent):
+        with writing_to(parent):
             _remove_forgotten(parent)
             _build(builder, folder, progress or _unheard)
     return TokenCache(folder, *readers)
@@ -153,6 +157,8 @@ def _build(builder: Builder, folder: Path, progress: Progress) -> None:
         except OSError:
             if not folder.exists():
                 raise
+        else:
+            flush(folder.parent)
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)  # gone already, if it was renamed
 
@@ -169,16 +175,6 @@ def _last_written(folder: Path) -> float:
         return max(path.stat().st_mtime for path in [folder, *folder.iterdir()])
     except FileNotFoundError:  # another run has just renamed or deleted it
         return time.time()
-
-
-@contextmanager
-def _writing_to(parent: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise UserError(
-            f"{parent}: the cache cannot be written ({error}); name another folder in data.cache"
-        ) from error
 
 
 def _unheard(done: int) -> None:

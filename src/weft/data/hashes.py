@@ -25,23 +25,49 @@ def hash_pairs(pairs: Iterable[tuple[str, str]]) -> Hashes:
 
 
 def came_before(hashes: Hashes) -> NDArray[np.bool_]:
-    """[n], True where an equal hash stands further left. They are sorted in parts, equal hashes in the same part."""
+    """[n], True where an equal hash stands further left."""
     again = np.ones(len(hashes), np.bool_)
-    parts = -(-len(hashes) // BLOCK)
-    for part in range(parts):
-        places = np.concatenate([start + np.flatnonzero(block % parts == part) for start, block in _blocks(hashes)])
+    for places in _parts(hashes):
         again[places[np.unique(hashes[places], return_index=True)[1]]] = False
     return again
 
 
-def count_known(hashes: Hashes, known: Hashes) -> int:
-    """How many of a few hashes are among many `known` ones: these are looked up in the few, which are sorted once."""
-    few, counts = np.unique(hashes, return_counts=True)
+def are_frequent(hashes: Hashes, among: NDArray[np.bool_], least: int) -> NDArray[np.bool_]:
+    """[n], True where at least so many hashes are equal to this one, itself included; only those of `among` count."""
+    frequent = np.zeros(len(hashes), np.bool_)
+    for everywhere in _parts(hashes):
+        places = everywhere[among[everywhere]]
+        _, numbers, counts = np.unique(hashes[places], return_inverse=True, return_counts=True)
+        frequent[places[counts[numbers] >= least]] = True
+    return frequent
+
+
+def are_in(hashes: Hashes, few: Hashes) -> NDArray[np.bool_]:
+    """[n], which of many hashes are among a few."""
+    found = [np.isin(block, few) for _, block in _blocks(hashes)]
+    return np.concatenate([np.zeros(0, np.bool_), *found])
+
+
+def are_known(hashes: Hashes, known: Hashes) -> NDArray[np.bool_]:
+    """[n], which of a few hashes are among many `known` ones: these are looked up in the few, which are sorted once."""
+    few, numbers = np.unique(hashes, return_inverse=True)
     found = np.zeros(len(few), np.bool_)
     for _, block in _blocks(known):
         places = np.searchsorted(few, block).clip(max=len(few) - 1)
         found[places[few[places] == block]] = True
-    return int(counts[found].sum())
+    return found[numbers]
+
+
+def count_known(hashes: Hashes, known: Hashes) -> int:
+    """How many of a few hashes are among many `known` ones."""
+    return int(are_known(hashes, known).sum())
+
+
+def _parts(hashes: Hashes) -> Iterator[NDArray[np.int64]]:
+    """The places of hashes, ascending, in parts of about a block, equal hashes in the same part."""
+    parts = -(-len(hashes) // BLOCK)
+    for part in range(parts):
+        yield np.concatenate([start + np.flatnonzero(block % parts == part) for start, block in _blocks(hashes)])
 
 
 def _blocks(hashes: Hashes) -> Iterator[tuple[int, Hashes]]:

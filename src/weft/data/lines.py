@@ -1,35 +1,73 @@
 """The lines of a file, one at a time. A line ends at "\\n" and nowhere else."""
 
-import gzip
-import zlib
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from hashlib import file_digest
 from pathlib import Path
-from typing import BinaryIO, cast
 
 from weft.core.errors import UserError
+from weft.data.unpacking import BrokenError, blocks
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+LONGEST = 2**24  # bytes of a line: some million words
 
 
 def read_lines(path: Path | str) -> Iterator[str]:
-    """The lines of a file; .gz is unpacked."""
-    return decoded(_read_raw(Path(path)), str(path))
+    """The lines of a file, unpacked if it ends in .gz, .bz2 or .xz."""
+    return decoded(whole_lines(file_blocks(Path(path)), str(path)), str(path))
 
 
-def decoded(lines: Iterable[bytes], name: str) -> Iterator[str]:
-    """Each line without its end ("\\n", or "\\r\\n"); a byte order mark at the start is left out."""
-    for number, line in enumerate(lines, start=1):
-        if number == 1:
-            line = line.removeprefix(BYTE_ORDER_MARK)
+def decoded(parts: Iterable[bytes], name: str) -> Iterator[str]:
+    """Each line without its end ("\\n", or "\\r\\n"); a byte order mark at the start is left out.
+
+    parts: one line or several each, with their ends.
+    """
+    number = 0  # of the lines before this part
+    for part in parts:
+        if number == 0:
+            part = part.removeprefix(BYTE_ORDER_MARK)
         try:
-            yield line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8")
+            yield from _lines_in(part)
         except UnicodeDecodeError as error:
+            begin = part.rfind(b"\n", 0, error.start) + 1  # of the line
+            if begin:
+                yield from _lines_in(part[:begin])
+            number += part.count(b"\n", 0, begin) + 1
             raise UserError(
-                f"{name}, line {number}: not UTF-8 (byte 0x{line[error.start]:02X} at position {error.start + 1} "
-                "of the line); convert it to UTF-8"
+                f"{name}, line {number}: not UTF-8 (byte 0x{part[error.start]:02X} at position "
+                f"{error.start - begin + 1} of the line); convert it to UTF-8"
             ) from None
+        number += part.count(b"\n")
+
+
+def _lines_in(part: bytes) -> list[str]:
+    return part.decode("utf-8").removesuffix("\n").removesuffix("\r").replace("\r\n", "\n").split("\n")
+
+
+def whole_lines(blocks: Iterable[bytes], name: str) -> Iterator[bytes]:
+    """The same bytes, parted where lines end. A line that never seems to end is refused before it fills the memory."""
+    begun: list[bytes] = []  # the line that has not ended yet
+    number, size = 1, 0  # of that line
+    for block in blocks:
+        end = block.rfind(b"\n") + 1
+        if end:
+            yield b"".join([*begun, block[:end]])
+            begun.clear()
+            number, size = number + block.count(b"\n"), 0
+        begun.append(block[end:])
+        size += len(begun[-1])
+        if size > LONGEST:
+            raise UserError(
+                f"{name}, line {number}: more than {LONGEST >> 20} MiB without a line end, where one sentence should "
+                "stand; is it the right file?"
+            )
+    if rest := b"".join(begun):
+        yield rest
+
+
+def one_line(text: str) -> str:
+    """A byte piece of a tokenizer can spell a line end; an output is one line all the same."""
+    return text.replace("\n", " ")
 
 
 def beside(file: Path, name: str, line: int) -> str:
@@ -63,8 +101,13 @@ def require_file(path: Path) -> None:
     if folder:
         raise UserError(f"{path}: is a folder, not a file")
     if not there:
-        looked = "" if path.is_absolute() else f" (looked for from {Path.cwd()})"
-        raise UserError(f"{path}: there is no such file{looked}{_nearest(path)}")
+        raise no_such_file(path)
+
+
+def no_such_file(path: Path) -> UserError:
+    """What to say of a file that is not there: where it was looked for, and what may have been meant."""
+    looked = "" if path.is_absolute() else f" (looked for from {Path.cwd()})"
+    return UserError(f"{path}: there is no such file{looked}{_nearest(path)}")
 
 
 def require_plain_file(path: Path) -> None:
@@ -74,24 +117,21 @@ def require_plain_file(path: Path) -> None:
         raise UserError(f"{path}: is not a plain file; it is read more than once, so write it to one first")
 
 
-def _read_raw(path: Path) -> Iterator[bytes]:
+def file_blocks(path: Path) -> Iterator[bytes]:
+    """What a file holds, unpacked; what is wrong with it is told."""
     require_file(path)
     try:
-        with _open(path) as file:
-            yield from file
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise UserError(f"{path}: broken gzip ({error}); copy or pack the file again") from error
+        yield from blocks(path)
+    except BrokenError as error:
+        raise UserError(f"{path}: this {path.suffix} file is broken ({error}); copy or pack it again") from error
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror})") from error
-
-
-def _open(path: Path) -> BinaryIO:
-    return cast(BinaryIO, gzip.open(path, "rb")) if path.suffix == ".gz" else path.open("rb")
 
 
 def _nearest(path: Path) -> str:
     if not path.parent.is_dir():
         return f", nor a folder {path.parent}"
     names = sorted(entry.name for entry in path.parent.iterdir())
-    nearest = get_close_matches(path.name, names, n=1)
+    stems = get_close_matches(path.stem, {Path(name).stem for name in names})  # an equal ending makes no name near
+    nearest = get_close_matches(path.name, [name for name in names if Path(name).stem in stems], n=1)
     return f"; is it {path.parent / nearest[0]}?" if nearest else ""

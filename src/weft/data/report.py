@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from weft.data.cache import TokenCache
 from weft.data.filters import REASONS
 from weft.data.hashes import count_known
+from weft.data.keeping import kept_count
 from weft.data.tally import SideTally
 
 SIDE = ("tokens", "mean length", "unknown", "bytes")
+DROPPED = "dropped: "
 LINE_REASONS = ("empty", "duplicate", "too long")  # one side has no ratio
 
 
@@ -52,36 +53,47 @@ class Report:
         """No source anywhere: of pairs, those without one are dropped."""
         return not any(split.source.tokens for split in self.splits)
 
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
-
 
 def make_report(train: TokenCache, others: Mapping[str, TokenCache]) -> Report:
     """Report on the training data and on the other splits by name."""
-    in_train = {name: count_known(cache.source_hashes, train.source_hashes) for name, cache in others.items()}
-    rest = [_split(name, cache, in_train[name]) for name, cache in others.items()]
+    rest = [_split(name, cache, _count_in_train(cache, train)) for name, cache in others.items()]
     return Report((_split("train", train, None), *rest))
+
+
+def _count_in_train(cache: TokenCache, train: TokenCache) -> int:
+    """All of the training data is looked through for this, so the number is kept beside the cache that it is about."""
+    place = cache.folder / f"in-{train.folder.name}.json"
+    return kept_count(place, lambda: count_known(cache.source_hashes, train.source_hashes))
 
 
 def render(report: Report) -> str:
     """A plain text table: a row a number, a column a split."""
+    rows = table(report)
+    widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)][1:]
+    lines = []
+    for number, (label, *cells) in enumerate(rows):
+        again = label.startswith(DROPPED) and rows[number - 1][0].startswith(DROPPED)
+        shown = " " * len(DROPPED) + label.removeprefix(DROPPED) if again else label
+        right = "".join(f"  {cell:>{width}}" for cell, width in zip(cells, widths, strict=True))
+        lines.append(f"{shown:<24}{right}")
+    return "\n".join(lines)
+
+
+def table(report: Report) -> list[list[str]]:
+    """The cells of that table, the names of rows and columns among them."""
     labels = _line_labels() if report.one_sided else _pair_labels()
     columns = [_line_cells(split) if report.one_sided else _pair_cells(split) for split in report.splits]
-    widths = [max(map(len, cells)) for cells in columns]
-    lines = []
-    for label, *cells in zip(labels, *columns, strict=True):
-        right = "".join(f"  {cell:>{width}}" for cell, width in zip(cells, widths, strict=True))
-        lines.append(f"{label:<24}{right}")
-    return "\n".join(lines)
+    return [list(row) for row in zip(labels, *columns, strict=True)]
 
 
 def _split(name: str, cache: TokenCache, in_train: int | None) -> SplitReport:
     tally = cache.tally
-    sides = _side(tally.source, tally.kept), _side(tally.target, tally.kept)
+    sides = side_report(tally.source, tally.kept), side_report(tally.target, tally.kept)
     return SplitReport(name, tally.read, tally.kept, tally.dropped, *sides, in_train)
 
 
-def _side(side: SideTally, kept: int) -> SideReport:
+def side_report(side: SideTally, kept: int) -> SideReport:
+    """Of so many pairs."""
     tokens = max(side.tokens, 1)
     byte_share = side.bytes / tokens if side.has_bytes else None
     return SideReport(side.tokens, side.tokens / kept, side.unknown / tokens, byte_share)
@@ -97,8 +109,7 @@ def _line_labels() -> list[str]:
 
 
 def _count_labels(unit: str, reasons: Sequence[str]) -> list[str]:
-    first, *others = reasons
-    return ["", f"{unit} read", f"dropped: {first}", *(f"         {reason}" for reason in others), f"{unit} kept"]
+    return ["", f"{unit} read", *(DROPPED + reason for reason in reasons), f"{unit} kept"]
 
 
 def _pair_cells(split: SplitReport) -> list[str]:

@@ -17,13 +17,25 @@ class SideTally:
 
 
 @dataclass(frozen=True)
+class Looked:
+    """What was found in some of the pairs: how many were looked at, and of each kind of problem, how many have it."""
+
+    pairs: int
+    found: dict[str, int]  # names as in kinds.py
+
+
+@dataclass(frozen=True)
 class Tally:
-    """How many pairs were read, why some were dropped, and what the kept ones hold."""
+    """How many pairs were read, why some were dropped, what the kept ones hold, how many are of each corpus, and what
+    a look at some of those that were read has found.
+    """
 
     read: int
     dropped: dict[str, int]  # reason -> pairs
     source: SideTally
     target: SideTally
+    corpora: list[int]  # pairs kept of each
+    looked: Looked
 
     @property
     def kept(self) -> int:
@@ -35,4 +47,4 @@ class Tally:
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Tally:
         sides = SideTally(**value["source"]), SideTally(**value["target"])
-        return cls(value["read"], value["dropped"], *sides)
+        return cls(value["read"], value["dropped"], *sides, value["corpora"], Looked(**value["looked"]))

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from weft.core.wide import wide
 from weft.model.decoders.nothing import no_steps
 
 
@@ -21,8 +22,8 @@ class Linear(nn.Module):
 
     def forward(self, hidden: Tensor, classes: Tensor | None = None) -> Tensor:
         if classes is None:
-            return F.linear(hidden, self.weight, self.bias)
-        return F.linear(hidden, self.rows(classes), None if self.bias is None else self.bias[classes])
+            return wide(F.linear(hidden, self.weight, self.bias))
+        return wide(F.linear(hidden, self.rows(classes), None if self.bias is None else self.bias[classes]))
 
     def rows(self, classes: Tensor) -> Tensor:
         return F.embedding(classes, self.weight, sparse=self.sparse)

@@ -10,6 +10,7 @@ from weft.core.frames import Frames
 from weft.core.padded import Padded
 from weft.core.state import Scores, State
 from weft.core.tree import Tree
+from weft.core.watch import place
 from weft.data.batches import Batch
 from weft.model.roles import Decoder, Embed, Encoder, Head, Lattice, Output
 from weft.nn.memory import Memory
@@ -51,7 +52,9 @@ class Model(nn.Module):
 
     def encode(self, source: Padded) -> Memory:
         first = source.data.new_zeros(len(source.data))
-        return self.encoder(source.with_data(self.source(source.data, first)))
+        with place("source"):
+            embedded = self.source(source.data, first)
+        return self.encoder(source.with_data(embedded))
 
     def features(self, batch: Batch, fed: Tensor | None = None) -> Output:
         """The decoder's output for every target position, each fed the true tokens before it (or those of `fed` [B,T]).
@@ -62,7 +65,9 @@ class Model(nn.Module):
 
     def decode(self, memory: Memory, fed: Tensor) -> Output:
         """The decoder's output for every token that it is fed [B,T]."""
-        output, _ = self.decoder(self.target(fed, fed.new_zeros(len(fed))), self.decoder.start(memory))
+        with place("target"):
+            embedded = self.target(fed, fed.new_zeros(len(fed)))
+        output, _ = self.decoder(embedded, self.decoder.start(memory))
         return output
 
     def frames(self, source: Padded) -> Frames:
@@ -83,8 +88,12 @@ class Model(nn.Module):
 
     def step(self, tokens: Tensor, state: State) -> tuple[Scores, State]:
         """Feed the last token of each hypothesis [N]; what may come next?"""
+        hidden, attention, after = self.advance(tokens, state)
+        return Scores(self.head(hidden).log_softmax(-1), attention), after
+
+    def advance(self, tokens: Tensor, state: State) -> tuple[Tensor, Tensor | None, State]:
+        """The same up to the head: its input [N,D], where the step looked [N,S], the state after it."""
         steps, carry = cast(tuple[Tensor, Tree], state.carry)
         output, after = self.decoder(self.target(tokens[:, None], steps), State(state.memory, carry))
-        log_probs = self.head(output.hidden[:, 0]).log_softmax(-1)
         attention = None if output.attention is None else output.attention[:, 0]
-        return Scores(log_probs, attention), State(after.memory, (steps + 1, after.carry))
+        return output.hidden[:, 0], attention, State(after.memory, (steps + 1, after.carry))

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from weft.core.types import Make
+from weft.core.watch import note
 from weft.nn.dropout import Dropout
 from weft.nn.positions import Positions
 
@@ -31,7 +32,9 @@ class Placing(nn.Module):
         if self.positions is None:
             return self.dropout(tokens)
         index = first[:, None] + torch.arange(tokens.shape[1], device=tokens.device)
-        return self.dropout(self._merged(tokens, self.positions(index).to(tokens.dtype)))
+        places = self.positions(index).to(tokens.dtype)
+        note("positions", places)
+        return self.dropout(self._merged(tokens, places))
 
     def _merged(self, tokens: Tensor, places: Tensor) -> Tensor:
         match self.merge:

@@ -28,12 +28,14 @@ class Sinusoidal(nn.Module):
         super().__init__()
         if dim % 2:
             raise ValueError(f"sinusoidal positions need an even width, got {dim}")
-        self.register_buffer("frequencies", frequencies(dim), persistent=False)
-        self.frequencies: Tensor
+        self.dim = dim
 
     def forward(self, index: Tensor) -> Tensor:
         length = int(index.max()) + 1
-        angles = torch.arange(length, device=index.device)[:, None] * self.frequencies  # [length,D/2]
+        places = torch.arange(length, device=index.device)
+        angles = places[:, None] * frequencies(
+            self.dim, index.device
+        )  # [length,D/2], in 32 bits whatever the weights are
         table = torch.stack([angles.sin(), angles.cos()], -1).flatten(-2)
         return table[index]
 
@@ -55,9 +57,9 @@ class Learned(nn.Module):
         return self.table[index]
 
 
-def frequencies(dim: int) -> Tensor:
+def frequencies(dim: int, device: torch.device) -> Tensor:
     """[D/2], 10000^(-2i/D)."""
-    return torch.exp(torch.arange(0, dim, 2) * (-math.log(10000.0) / dim))
+    return torch.exp(torch.arange(0, dim, 2, device=device) * (-math.log(10000.0) / dim))
 
 
 def rotate(x: Tensor, first: int | Tensor) -> Tensor:
@@ -66,8 +68,8 @@ def rotate(x: Tensor, first: int | Tensor) -> Tensor:
     first: one number, or [N,1,1], one for each row.
     q'_p · k'_s then depends on p - s alone. Su et al. 2021 (pairs: column i with i + D/2).
     """
-    positions = (first + torch.arange(x.shape[-2], device=x.device)).to(x.dtype)
-    angles = positions[..., None] * frequencies(x.shape[-1]).to(x)  # [T,D/2] or [N,1,T,D/2]
-    cos, sin = angles.cos(), angles.sin()
+    positions = first + torch.arange(x.shape[-2], device=x.device)
+    angles = positions[..., None] * frequencies(x.shape[-1], x.device)  # [T,D/2] or [N,1,T,D/2], in 32 bits
+    cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
     left, right = x.chunk(2, -1)
     return torch.cat([left * cos - right * sin, left * sin + right * cos], -1)

@@ -50,6 +50,12 @@ def key(line: str) -> str:
     return line.strip().casefold()
 
 
+def check_table(output: Path | None) -> None:
+    """Will pairs be read again from a file of this name? Of standard output, or what else is a device, nobody knows."""
+    if output is not None and output.suffix != ".tsv" and Path("/dev") not in output.parents:
+        raise UserError(f"{output}: pairs are read from a .tsv by weft train; give a name that ends so")
+
+
 class NoisyPairs:
     """Each line as often as it is wanted, with mistakes, and beside it the right line; once, and counted meanwhile.
 

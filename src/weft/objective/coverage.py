@@ -8,9 +8,10 @@ from torch import Tensor
 from weft.core.errors import UserError
 from weft.core.padded import Padded
 from weft.core.types import Count, Positive, Rate
+from weft.core.wide import wide
 from weft.data.batches import Batch
 from weft.model.model import Model
-from weft.objective.cross_entropy import CHUNK, cross_entropy
+from weft.objective.cross_entropy import cross_entropy
 from weft.objective.role import Given, Loss
 
 
@@ -33,7 +34,7 @@ class Coverage:
         weight: Positive = 1.0,
         price: Literal["again", "total"] = "again",
         smoothing: Rate = 0.1,
-        chunk: Count = CHUNK,
+        chunk: Count | None = None,
     ):
         if not given.looks():
             raise UserError(
@@ -49,7 +50,7 @@ class Coverage:
         memory = model.encode(batch.source)
         output = model.decode(memory, batch.decoder_input().data)
         plain = cross_entropy(model.head, output.hidden, batch.target, self.smoothing, self.chunk)
-        attention = cast(Tensor, output.attention)  # that there is one was asked at the start
+        attention = wide(cast(Tensor, output.attention))  # that there is one was asked at the start
         looks = attention * batch.target.mask[:, :, None]  # the padding of the target looks nowhere
         coverage = self.price(looks, memory.padded())
         return Loss(plain.total + self.weight * coverage, plain.count, {**plain.parts, "coverage": coverage.detach()})

@@ -9,7 +9,8 @@ from weft.core.types import Count, Positive, Rate, Share
 from weft.data.batches import Batch
 from weft.model.model import Model
 from weft.model.roles import Head
-from weft.objective.cross_entropy import CHUNK, cross_entropy
+from weft.objective.cross_entropy import cross_entropy
+from weft.objective.head_and_loss import positions
 from weft.objective.role import Given, Loss
 
 
@@ -29,7 +30,7 @@ class Distillation:
         weight: Share = 0.5,
         temperature: Positive = 1.0,
         smoothing: Rate = 0.0,
-        chunk: Count = CHUNK,
+        chunk: Count | None = None,
     ):
         if not teacher:
             raise ConfigError([Problem("objective.teacher", "names no folder: give the run folder of a trained model")])
@@ -52,7 +53,8 @@ class Distillation:
         """The second sum, some positions of hidden [M,D] at a time, whose logits are made again for their gradient."""
         with torch.no_grad():
             said = self.teacher.features(batch).hidden[batch.target.mask]  # [M,D of the teacher]
-        chunks = zip(torch.split(hidden, self.chunk), torch.split(said, self.chunk), strict=True)
+        few = positions(hidden, self.chunk)
+        chunks = zip(torch.split(hidden, few), torch.split(said, few), strict=True)
         parts = [
             checkpoint(self.apart, head, mine, theirs, use_reentrant=False, preserve_rng_state=False)
             for mine, theirs in chunks

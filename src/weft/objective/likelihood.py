@@ -7,13 +7,15 @@ from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
 from weft.model.roles import Head
+from weft.objective.head_and_loss import positions
 
 
-def token_log_probs(head: Head, hidden: Tensor, targets: Tensor, chunk: int) -> Tensor:
+def token_log_probs(head: Head, hidden: Tensor, targets: Tensor, chunk: int | None) -> Tensor:
     """log p of each target [M] after its hidden [M,D]; the logits of a chunk are made again for its gradient."""
+    few = positions(hidden, chunk)
     chunks = [
         checkpoint(_chosen, head, rows, tokens, use_reentrant=False, preserve_rng_state=False)
-        for rows, tokens in zip(torch.split(hidden, chunk), torch.split(targets, chunk), strict=True)
+        for rows, tokens in zip(torch.split(hidden, few), torch.split(targets, few), strict=True)
     ]
     return torch.cat(cast(list[Tensor], chunks))
 

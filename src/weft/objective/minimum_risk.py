@@ -17,7 +17,7 @@ from weft.data.batches import Batch
 from weft.metric.costs import CostName, line_cost
 from weft.model.model import Model
 from weft.nn.memory import Memory
-from weft.objective.cross_entropy import CHUNK, cross_entropy
+from weft.objective.cross_entropy import cross_entropy
 from weft.objective.likelihood import sums, token_log_probs
 from weft.objective.role import Given, Loss
 from weft.objective.samples import Tokens, different, draw
@@ -50,7 +50,7 @@ class MinimumRisk:
         cross_entropy: Share = 0.0,
         length_factor: Positive = 1.5,
         length_extra: Whole = 5,
-        chunk: Count = CHUNK,
+        chunk: Count | None = None,
     ):
         self.decode = given.decode
         self.cost = line_cost(cost)

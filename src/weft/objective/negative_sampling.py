@@ -5,6 +5,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from weft.core.types import Count, Make
+from weft.core.wide import wide
 from weft.data.batches import Batch
 from weft.model.model import Model
 from weft.model.roles import Head
@@ -49,5 +50,5 @@ def negative_loss(hidden: Tensor, head: Head, targets: Tensor, wrong: Tensor) ->
 
 def logits_of(hidden: Tensor, head: Head, classes: Tensor) -> Tensor:
     """Of each position [M,D] the logits of its own classes [M,N]."""
-    logits = torch.einsum("md,mnd->mn", hidden, head.rows(classes))
+    logits = wide(torch.einsum("md,mnd->mn", hidden, head.rows(classes)))
     return logits if head.bias is None else logits + F.embedding(classes, head.bias[:, None])[..., 0]

@@ -24,7 +24,7 @@ class SampledSoftmax(nn.Module):
     In validation the loss is the cross-entropy over the whole vocabulary.
     """
 
-    def __init__(self, given: Given, *, classes: Count = 4096, proposal: Make[Proposal] = Unigram):
+    def __init__(self, given: Given, *, classes: Count = 8192, proposal: Make[Proposal] = Unigram):
         super().__init__()
         self.included = torch.from_numpy(inclusion(proposal()(given.counts()), classes)).float()
 
@@ -44,7 +44,7 @@ def partial_loss(head: Head, outputs: Tensor, target: Padded, corrections: Tenso
     """The loss of a decoder's outputs [B,T,D], with a softmax over the classes whose corrections [V] are finite."""
     hidden = outputs[target.mask]  # [M,D], real positions only
     targets = target.data[target.mask]
-    total = partial_softmax(hidden, head, targets, corrections.to(hidden))
+    total = partial_softmax(hidden, head, targets, corrections.to(hidden.device))
     return Loss(total, total.new_tensor(len(targets)), {})
 
 

@@ -12,7 +12,7 @@ from weft.core.padded import Padded
 from weft.core.types import Count, Rate, Share
 from weft.data.batches import Batch
 from weft.model.model import Model
-from weft.objective.cross_entropy import CHUNK, cross_entropy
+from weft.objective.cross_entropy import cross_entropy
 from weft.objective.likelihood import sums, token_log_probs
 from weft.objective.role import Given, Loss
 
@@ -37,7 +37,7 @@ class WordLoss:
         q: Share = 0.7,
         cross_entropy: Share = 0.5,
         smoothing: Rate = 0.0,
-        chunk: Count = CHUNK,
+        chunk: Count | None = None,
     ):
         self.decode = given.decode
         self.q = q

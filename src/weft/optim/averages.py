@@ -65,7 +65,7 @@ class Last:
         if step % self.every:
             return
         self.snapshots[step] = {name: weight.detach().clone() for name, weight in weights.items()}
-        if len(self.snapshots) > self.count:
+        while len(self.snapshots) > self.count:  # by more than one, if a run that goes on has got another count
             del self.snapshots[min(self.snapshots)]
 
     def weights(self) -> Weights | None:

@@ -13,12 +13,14 @@ import numpy as np
 from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
+from weft.core.bounded import read_bounded
 from weft.core.errors import UserError
 from weft.core.types import Vocabulary
 from weft.text.reader import LineError, Reads
 from weft.text.rows import Rows
 
-Height = Annotated[int, Ge(1), Le(512)]
+HIGHEST = 512
+Height = Annotated[int, Ge(1), Le(HIGHEST)]
 Columns = NDArray[np.uint8]  # [T,height]
 VERSION = 2  # to be raised whenever the same file becomes other columns
 LEVELS = 256
@@ -79,9 +81,9 @@ class PictureReader:
     def load(cls, path: Path | str) -> PictureReader:
         """Read what `save` wrote."""
         try:
-            described: dict[str, Any] = json.loads(Path(path).read_text(encoding="utf-8"))
-            return cls(int(described["height"]), bool(described["invert"]))
-        except (ValueError, KeyError, TypeError) as error:
+            described: dict[str, Any] = json.loads(read_bounded(Path(path)).decode("utf-8"))
+            return cls(_height(described["height"]), bool(described["invert"]))
+        except (ValueError, KeyError, TypeError, OSError, RecursionError) as error:
             raise UserError(f"{path}: does not say how pictures are read ({error}); train again") from error
 
     def _row(self, number: int, line: str) -> Columns:
@@ -98,3 +100,10 @@ class PictureReader:
 
     def _nothing(self) -> Columns:
         return np.zeros((0, self.height), np.uint8)
+
+
+def _height(value: object) -> int:
+    """Within the bounds that a recipe has, too."""
+    if not isinstance(value, int) or not 1 <= value <= HIGHEST:
+        raise ValueError(f"height should be 1 to {HIGHEST}, not {value!r}")
+    return value

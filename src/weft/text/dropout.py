@@ -24,6 +24,7 @@ class BpeDropout:
 
     def __init__(self, tokenizer: Tokenizer, rate: float):
         self.rate = rate
+        self._tokenizer = tokenizer
         merges = tokenizer.merges()
         self._ranks = {(left, right): rank for rank, (left, right, _) in enumerate(merges)}
         self._wholes = [whole for _, _, whole in merges]
@@ -39,12 +40,12 @@ class BpeDropout:
             return list(ids)
         dropped: list[int] = []
         word: list[int] = []
-        for token in ids:
+        for token in self._tokenizer.ordered(ids):
             if token in self._first:
                 dropped += self._merge(word, draws)
                 word = []
             word += self._split(token)
-        return dropped + self._merge(word, draws)
+        return list(self._tokenizer.ordered(dropped + self._merge(word, draws)))
 
     def _split(self, token: int) -> tuple[int, ...]:
         return self._letters.get(token, (token,))

@@ -5,7 +5,7 @@ piece wherever it stands. Putting the pieces side by side and taking that first 
 runs of spaces, spaces at either end and "▁" itself survive, because a space is never written as another letter.
 """
 
-from typing import Literal
+from typing import Any, Literal
 
 from tokenizers import Regex
 from tokenizers.decoders import ByteFallback, Decoder, Fuse, Strip
@@ -25,6 +25,7 @@ BYTE_PIECES = tuple(f"<0x{byte:02X}>" for byte in range(256))  # the names that 
 LETTER = r"\p{L}\p{M}\x{200C}\x{200D}"  # the joiners are part of words in Persian and in the scripts of India
 RUNS = rf" ?[{LETTER}]+| ?\p{{N}}+| ?[^ {LETTER}\p{{N}}]+| "
 WORDS = rf" ?[{LETTER}\p{{N}}]+| ?[^ {LETTER}\p{{N}}]| "
+SYMBOLS = r"\s+"  # between them
 
 
 def plain(form: Form, lowercase: bool) -> Normalizer:
@@ -55,9 +56,17 @@ def words() -> PreTokenizer:
     return Split(Regex(WORDS), "isolated")
 
 
+def parts_words(described: dict[str, Any]) -> bool:
+    """Does a tokenizer, as the library describes it, put a space before a line, and begin a piece at every space?"""
+    match described["normalizer"], described["pre_tokenizer"]:
+        case {"normalizers": [*_, {"type": "Prepend", "prepend": " "}]}, {"pattern": {"Regex": pattern}}:
+            return pattern in (RUNS, WORDS)
+    return False
+
+
 def symbols() -> PreTokenizer:
     """Cut at white space, which is thrown away."""
-    return Split(Regex(r"\s+"), "removed")
+    return Split(Regex(SYMBOLS), "removed")
 
 
 def joined() -> Decoder:

@@ -13,7 +13,7 @@ from weft.text.dropout import BpeDropout, Noise
 from weft.text.learners import BPE, Learner, SourceLearner, learns_text
 from weft.text.reader import Reader, Reads, is_tokenizer
 from weft.text.rereading import Rereadable, readable_again
-from weft.text.tokenizer import Tokenizer
+from weft.text.tokenizer import Order, Tokenizer
 
 Item = TypeVar("Item")
 
@@ -23,13 +23,15 @@ class Text:
     """source, target: the kind of tokenizer of each side (target: as the source unless given); a source may also name
     pictures. joint: one tokenizer, learned over both sides, serves both. sample: pairs at most from which tokenizers
     are learned, drawn at random. The library that learns needs up to a kilobyte of memory for each different word in
-    them.
+    them. target_order: `backward` for a model that says a line from its last piece to its first; what it reads and
+    writes is text as ever. Such a model sees mistakes at the beginning of a line that others do not (weft rerank).
     """
 
     source: Make[SourceLearner] = BPE
     target: Make[Learner] | None = None
     joint: bool = True
     sample: Count = 200_000
+    target_order: Order = "forward"
 
 
 def learners(text: Text) -> tuple[SourceLearner, Learner]:
@@ -54,7 +56,15 @@ def reads(text: Text) -> Reads:
 
 
 def learn_tokenizers(text: Text, pairs: Iterable[tuple[str, str]], seed: int) -> tuple[Reader, Tokenizer]:
-    """What reads the source, and the target's tokenizer, learned from a sample of the pairs; one object if `joint`."""
+    """What reads the source, and the target's tokenizer, learned from a sample of the pairs.
+
+    They are one object if `joint`, unless the target is backward.
+    """
+    reader, tokenizer = _learned(text, pairs, seed)
+    return reader, tokenizer.backward() if text.target_order == "backward" else tokenizer
+
+
+def _learned(text: Text, pairs: Iterable[tuple[str, str]], seed: int) -> tuple[Reader, Tokenizer]:
     source, target = learners(text)
     sample = _sample(readable_again(pairs), text.sample, seed)
     if text.joint:

@@ -7,6 +7,7 @@ from torch.nn import functional as F
 
 from weft.core.padded import Padded
 from weft.core.types import Count, Rate
+from weft.core.wide import wide
 from weft.model.source import require_vectors
 from weft.nn.dropout import Dropout
 from weft.nn.memory import Memory, Sizes
@@ -78,7 +79,9 @@ class Layer(nn.Module):
 
     def forward(self, picture: Tensor, mask: Tensor) -> Tensor:
         """picture [B,C,T,H], zero in the padding -> [B,C',T',H'], zero in the padding again (`mask` [B,T'])."""
-        pixels = self.convolution(picture).permute(0, 2, 3, 1)  # [B,T',H',C']
+        filters = wide(self.convolution.weight)  # on a CPU gradients in bfloat16 are of memory that nobody wrote
+        found = F.conv2d(wide(picture), filters, stride=(self.shrink, 2), padding=1).to(picture.dtype)
+        pixels = found.permute(0, 2, 3, 1)  # [B,T',H',C']
         pixels = F.relu(self.norm(pixels)) * mask[:, :, None, None]
         return pixels.permute(0, 3, 1, 2)
 

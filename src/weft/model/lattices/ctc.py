@@ -7,6 +7,7 @@ from weft.core.frames import Frames
 from weft.core.marks import FIRST_PIECE
 from weft.core.padded import Padded
 from weft.core.types import Count
+from weft.core.wide import wide
 from weft.model.source import require_positions
 from weft.nn.memory import Memory, Sizes
 
@@ -33,7 +34,7 @@ class CTC(nn.Module):
     def forward(self, memory: Memory) -> Frames:
         batch, positions, dim = memory.keys.shape
         hidden = self.split(memory.keys).view(batch, positions * self.upsample, dim)
-        log_probs = self.output(hidden).log_softmax(-1)
+        log_probs = wide(self.output(hidden)).log_softmax(-1)
         with_marks = F.pad(log_probs, (FIRST_PIECE, 0), value=float("-inf"))
         return Frames(with_marks, memory.mask.repeat_interleave(self.upsample, dim=1))
 

@@ -15,6 +15,7 @@ from torch.nn import functional as F
 from weft.core.frames import Frames
 from weft.core.padded import Padded
 from weft.core.types import Count, Rate
+from weft.core.wide import wide
 from weft.model.source import require_positions
 from weft.nn.dropout import Dropout
 from weft.nn.memory import Memory, Sizes
@@ -107,6 +108,7 @@ def network(input_dim: int, widths: Sequence[int], output_dim: int, dropout: flo
 
 def as_frames(scores: Tensor, mask: Tensor, classes: int) -> Frames:
     """scores [B,F,C], or [B,F,C+1] whose last column is about the length -> log-probabilities."""
+    scores = wide(scores)
     log_probs = scores[..., :classes].log_softmax(-1)
     if scores.shape[-1] == classes:
         return Frames(log_probs, mask)

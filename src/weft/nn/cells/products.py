@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from weft.core import watch
+from weft.core.wide import wide
 from weft.nn.initial import orthogonal_blocks
 
 Keep = Literal["free", "orthogonal"]
@@ -80,9 +81,9 @@ class Orthogonal(nn.Module):
 
     @property
     def weight(self) -> Tensor:
-        blocks = self.learned.view(-1, self.learned.shape[1], self.learned.shape[1])
+        blocks = wide(self.learned).view(-1, self.learned.shape[1], self.learned.shape[1])
         rotation = torch.linalg.matrix_exp(blocks - blocks.transpose(1, 2))
-        return (rotation @ self.first.view_as(blocks)).view_as(self.first)
+        return (rotation @ wide(self.first).view_as(blocks)).view_as(self.first).to(self.learned.dtype)
 
     def forward(self, x: Tensor) -> Tensor:
         return F.linear(x, self.weight, self.bias)
