@@ -1,6 +1,19 @@
 """The result of a metric."""
 
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
+
+Better: TypeAlias = Literal["higher", "lower"]
+
+
+class Interval(NamedTuple):
+    """Where a score would lie with other lines of the same kind: 95 % of bootstrap samples have it between these."""
+
+    low: float
+    high: float
+
+    def half(self) -> float:
+        """What stands after ± in a table."""
+        return (self.high - self.low) / 2
 
 
 class Score(NamedTuple):
@@ -8,5 +21,7 @@ class Score(NamedTuple):
 
     name: str
     value: float
-    better: Literal["higher", "lower"]
+    better: Better
     signature: str
+    interval: Interval | None = None
+    counts: tuple[tuple[str, float], ...] = ()  # what the number was computed from, by name, where that tells something

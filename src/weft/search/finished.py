@@ -1,5 +1,7 @@
 """The best finished hypotheses of each sentence."""
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor
 
@@ -8,11 +10,19 @@ from weft.search.allowed import IMPOSSIBLE
 from weft.search.trail import Trail
 
 
+class End(NamedTuple):
+    """A finished hypothesis: what it is ranked by, and its last candidate, as a place in the trail."""
+
+    rank: float
+    link: int
+    candidate: int
+
+
 class Finished:
     """Keeps, for each of B sentences, the `best` finished hypotheses as places in a trail; of equals the older."""
 
     def __init__(self, sentences: int, best: int, device: torch.device):
-        self.scores = torch.full((sentences, best), IMPOSSIBLE, device=device)  # length penalty applied, best first
+        self.scores = torch.full((sentences, best), IMPOSSIBLE, device=device)  # what they are ranked by, best first
         self.counts = torch.zeros(sentences, dtype=torch.long, device=device)  # all that finished, kept or not
         self._links = torch.zeros((sentences, best), dtype=torch.long, device=device)
         self._candidates = torch.zeros((sentences, best), dtype=torch.long, device=device)
@@ -31,10 +41,11 @@ class Finished:
         self._candidates[sentences] = torch.cat([self._candidates[sentences], candidates], dim=1).gather(1, order)
         self.counts[sentences] += (scores > IMPOSSIBLE).sum(1)
 
+    def ends(self) -> list[list[End]]:
+        """What is kept of each sentence, best first."""
+        rows = zip(self.scores.tolist(), self._links.tolist(), self._candidates.tolist(), strict=True)
+        return [[End(*end) for end in zip(*row, strict=True) if end[0] > IMPOSSIBLE] for row in rows]
+
     def read(self, trail: Trail) -> list[list[Hypothesis]]:
         """The hypotheses of each sentence, best first."""
-        ends = []
-        for row in zip(self.scores.tolist(), self._links.tolist(), self._candidates.tolist(), strict=True):
-            kept = [(link, candidate) for score, link, candidate in zip(*row, strict=True) if score > IMPOSSIBLE]
-            ends.append(kept)
-        return trail.read(ends)
+        return trail.read([[(end.link, end.candidate) for end in ends] for ends in self.ends()])

@@ -23,11 +23,21 @@ class Search(Protocol):
     - An output of probability zero is never returned; a sentence that has no other gets an empty list.
     """
 
-    def __call__(self, step: Step, state: State, limit: Tensor) -> list[list[Hypothesis]]:
+    def __call__(self, step: Step, state: State, limit: Tensor, lines: Tensor) -> list[list[Hypothesis]]:
         """The hypotheses of each sentence, best first.
 
-        `state` has one carry row per sentence, as a decoder's start gives it, on the device of `limit`.
+        `state` has one carry row per sentence, as a decoder's start gives it, on the device of `limit`. `lines` [B] are
+        the sentences' numbers in the whole input: what is drawn at random depends on them, never on the batch.
         """
+        ...
+
+    def rank(self, hypothesis: Hypothesis) -> float:
+        """What an output is compared by with the others of its sentence: its score, or what a ranking makes of it."""
+        ...
+
+    @property
+    def can_require(self) -> bool:
+        """Does it heed `Scores.steer`, so that what must be said can be promised?"""
         ...
 
 

@@ -11,10 +11,10 @@ def top(scores: Tensor, count: int) -> tuple[Tensor, Tensor]:
     if count >= scores.shape[1]:
         return scores.sort(dim=1, descending=True, stable=True)
     values, columns = scores.topk(count + 1)
-    tied_at_the_edge = (values[:, count - 1] == values[:, count]) & values[:, count].isfinite()
-    if tied_at_the_edge.any():
-        values, columns = scores.sort(dim=1, descending=True, stable=True)
-        return values[:, :count], columns[:, :count]
-    columns = columns[:, :count].sort(dim=1).values
-    values, order = scores.gather(1, columns).sort(dim=1, descending=True, stable=True)
-    return values, columns.gather(1, order)
+    equal = (values[:, :-1] == values[:, 1:]) & values[:, 1:].isfinite()
+    values, columns = values[:, :count], columns[:, :count]
+    rows = equal.any(1).nonzero()[:, 0]
+    if len(rows):
+        in_order = scores[rows].sort(dim=1, descending=True, stable=True)
+        values[rows], columns[rows] = (part[:, :count] for part in in_order)
+    return values, columns

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from weft.core.marks import BEGIN, END
 from weft.core.state import State
-from weft.search.readings.words import Places, Words, read_words
 from weft.search.role import Given, Language
+from weft.search.words import Places, Words, read_words
 
 Numbers = NDArray[np.float64]
 
@@ -63,5 +63,5 @@ class Guide:
 
 def guide_of(given: Given, language: Language | None, weight: float, bonus: float, words: str | None) -> Guide:
     """The guide for a vocabulary; `words` is the name of a file."""
-    listed = None if words is None else read_words(Path(words).expanduser(), given)
+    listed = None if words is None else read_words(Path(words).expanduser(), given.encode, len(given.vocabulary))
     return Guide(len(given.vocabulary), language, weight, bonus, listed)
