@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -12,13 +12,12 @@ import torch
 from weft.core.errors import UserError
 from weft.core.marks import END
 from weft.core.padded import Padded
-from weft.core.randomness import seed_for
 from weft.core.state import Hypothesis
+from weft.data.lines import one_line
 from weft.engine.load import load_trained
-from weft.engine.translator import one_line
 from weft.search.beam import Beam
-from weft.search.penalties import NoPenalty
 from weft.search.prefix import after_prefix
+from weft.search.rankings import NoPenalty
 from weft.search.role import Search
 from weft.search.sampling import Sampling
 from weft.store.model_folder import Trained
@@ -28,11 +27,10 @@ BEAM = 5  # wide, or as wide as there are completions wanted
 
 @dataclass(frozen=True)
 class Completer:
-    """A language model with a search for each line, that is run for so many `rows`, all of which begin alike."""
+    """A language model with a search, which finds as many completions of a line as it is asked for."""
 
     trained: Trained
-    search: Callable[[int], Search]  # by the number of the line
-    rows: int
+    search: Search
 
     def stream(self, prompts: Iterable[str]) -> Iterator[str]:
         """The completions of each prompt, one after the other, each with its prompt before it."""
@@ -45,35 +43,29 @@ class Completer:
         if len(tokens) > longest:
             told = f"has {len(tokens)} pieces, but this model knows lines of at most {longest}"
             raise UserError(f"the prompt in line {number} {told}: give a shorter one")
-        found = self._search(tokens, longest - len(tokens), self.search(number))
+        found = self._search(tokens, longest - len(tokens), number)
         lines = self.trained.target_tokenizer.decode([*tokens, *hypothesis.tokens] for hypothesis in found)
         return [one_line(line) for line in lines]
 
     @torch.inference_mode()
-    def _search(self, tokens: list[int], room: int, search: Search) -> list[Hypothesis]:
+    def _search(self, tokens: list[int], room: int, number: int) -> list[Hypothesis]:
         model = self.trained.model
         device = next(model.parameters()).device
         nothing = model.start(model.encode(Padded.of([[END]]).to(device)))
         prefix = torch.tensor(tokens, dtype=torch.long, device=device)
         step, begun = after_prefix(model.step, nothing, prefix)
-        rows = prefix.new_zeros(self.rows)
-        found = search(step, begun.select(rows, rows), prefix.new_full((self.rows,), room))
-        return list(chain.from_iterable(found))
+        [found] = self.search(step, begun, prefix.new_tensor([room]), prefix.new_tensor([number]))
+        return found
 
 
 def sampled(trained: Trained, count: int, temperature: float, seed: int) -> Completer:
     """Draws `count` completions of each line: with the same seed, the same ones."""
-
-    def search(number: int) -> Search:
-        return Sampling(temperature=temperature, seed=seed_for(seed, "completion", number))
-
-    return Completer(trained, search, rows=count)
+    return Completer(trained, Sampling(best=count, temperature=temperature, seed=seed))
 
 
 def likeliest(trained: Trained, count: int) -> Completer:
     """Finds the `count` completions of each line that are the most probable, by beam search."""
-    beam = Beam(size=max(BEAM, count), best=count, length_penalty=NoPenalty)
-    return Completer(trained, lambda _: beam, rows=1)
+    return Completer(trained, Beam(size=max(BEAM, count), best=count, length_penalty=NoPenalty, stop="limit"))
 
 
 def load_language_model(path: Path, device: str) -> Trained:
@@ -83,6 +75,11 @@ def load_language_model(path: Path, device: str) -> Trained:
         raise UserError(
             f"{path} is no language model: it translates, and needs a source for that (weft translate MODEL). "
             "How to train a language model is in configs/language-model.yaml"
+        )
+    if trained.target_tokenizer.order != "forward":
+        raise UserError(
+            f"{path} says lines from their end to their beginning (text.target_order: backward), so it cannot go on "
+            "with the beginning of one"
         )
     return trained
 

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from weft.config.document import as_text
 from weft.config.load import load_recipe
@@ -12,7 +12,18 @@ from weft.config.recipe import Recipe
 from weft.config.registry import REGISTRY
 from weft.config.schema import schema
 from weft.model.build import parameters
-from weft.store.model_folder import Trained, find_model, load_model
+from weft.model.model import Model
+from weft.store.calibration import read_calibration
+from weft.store.model_folder import Trained, load_model
+from weft.store.place import find_model
+
+
+class SlotSize(NamedTuple):
+    """A part of a model: its name, what it is, and how many parameters it has."""
+
+    name: str
+    kind: str
+    parameters: int
 
 
 def describe_recipe(path: Path, overrides: Sequence[str]) -> str:
@@ -30,24 +41,36 @@ def describe_model(path: Path) -> str:
     folder = find_model(path)
     trained = load_model(folder)
     settings = as_text(describe(trained.recipe, REGISTRY)).rstrip("\n")
-    return "\n".join([f"{folder}", *sizes(trained), *results(trained.metrics), "", settings])
+    calibration = read_calibration(folder)
+    confidence = [] if calibration is None else [f"  tells its confidence: {calibration.told()}"]
+    return "\n".join([f"{folder}", *sizes(trained), *results(trained.metrics), *confidence, "", settings])
 
 
 def sizes(trained: Trained) -> list[str]:
-    """Parameters in all and of each slot (a shared weight is counted where it stands first), and the vocabularies."""
+    """Parameters in all and of each slot, and the vocabularies."""
+    slots = [f"    {slot.name:<8} {slot.kind:<20} {slot.parameters:>12,}" for slot in slots_of(trained.model)]
+    return [f"  {parameters(trained.model):,} parameters", *slots, f"  {vocabularies(trained)}"]
+
+
+def slots_of(model: Model) -> list[SlotSize]:
+    """The parts of a model; a shared weight is counted where it stands first."""
     counted: set[int] = set()
-    lines = [f"  {parameters(trained.model):,} parameters"]
-    for name, part in trained.model.named_children():
+    slots = []
+    for name, part in model.named_children():
         own = {id(weight): weight.numel() for weight in part.parameters() if id(weight) not in counted}
         counted |= own.keys()
-        lines.append(f"    {name:<8} {type(part).__name__:<20} {sum(own.values()):>12,}")
-    words = f"{trained.source_tokenizer.size:,} pieces"
-    if trained.source_tokenizer.reads == "pictures":
-        rows = len(trained.source_tokenizer.vocabulary())
-        words = f"pictures of {rows} rows, and {trained.target_tokenizer.size:,} target pieces"
-    elif trained.target_tokenizer is not trained.source_tokenizer:
-        words = f"{trained.source_tokenizer.size:,} source and {trained.target_tokenizer.size:,} target pieces"
-    return [*lines, f"  {words}"]
+        slots.append(SlotSize(name, type(part).__name__, sum(own.values())))
+    return slots
+
+
+def vocabularies(trained: Trained) -> str:
+    """How many pieces each side has."""
+    source, target = trained.source_tokenizer, trained.target_tokenizer
+    if source.reads == "pictures":
+        return f"pictures of {len(source.vocabulary())} rows, and {target.size:,} target pieces"
+    if target is not source:
+        return f"{source.size:,} source and {target.size:,} target pieces"
+    return f"{source.size:,} pieces"
 
 
 def results(metrics: dict[str, Any]) -> list[str]:

@@ -1,18 +1,25 @@
 """From a folder to something that translates."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from weft.config.overrides import apply_overrides
+from weft.config.load import load_recipe
 from weft.config.reader import describe, read
 from weft.config.recipe import Recipe, Translate
 from weft.config.registry import REGISTRY
 from weft.core.errors import UserError
 from weft.engine.device import pick_device
-from weft.engine.reading import reading_of
+from weft.engine.reading import reading_of, words_of
+from weft.engine.risk import check_drawing, check_mbr, risk_of, sampling_of
+from weft.engine.several import ALONE, Beside, Joining, check_fusing, check_joining, fuse, joined_weights
 from weft.engine.translator import Translator
+from weft.engine.widening import wider
+from weft.store.calibration import load_calibration
 from weft.store.model_folder import Trained, load_model
+from weft.store.place import find_model
+from weft.store.shortlist import load_shortlist
+from weft.text.shortlist import Shortlist
 
 
 def load_translator(
@@ -23,10 +30,13 @@ def load_translator(
     best: int | None = None,
     overrides: Sequence[str] = (),
     language_models: bool = False,
+    joining: Joining | None = None,
+    shortlist: bool = False,
 ) -> Translator:
     """The model in a run or model folder, with its own search or reading unless another is asked for.
 
-    language_models: whether it may be one, to look inside; translate it cannot.
+    language_models: whether it may be one, to look inside; translate it cannot. joining: the other models of an
+    ensemble, of which this one is the first. shortlist: whether the tokens of a line are chosen from its list alone.
     """
     for override in overrides:
         if not override.startswith("translate."):
@@ -39,13 +49,80 @@ def load_translator(
         )
     check_finds(trained, overrides)
     check_several(trained, beam, best)
-    node = describe(trained.recipe, REGISTRY)
-    finding, wide = ("search", "beam") if trained.model.has_decoder else ("reading", "prefix-beam")
-    node["translate"][finding] = wider(node["translate"][finding], wide, beam, best)
-    settings = read(apply_overrides(node, overrides), Recipe, REGISTRY).translate
+    settings = settings_of(trained, overrides, beam, best)
     check_mixing(trained, settings)
-    reading = reading_of(trained, settings.reading, "translate.reading")
-    return Translator(trained, settings.search(), settings, reading)
+    check_guided(trained, settings)
+    check_mbr(trained, settings.mbr, beam, best)
+    check_drawing(settings, overrides)
+    check_fusing(settings.fusion, overrides)
+    return Translator(
+        trained,
+        settings.search() if settings.mbr.samples == 0 else sampling_of(settings),
+        settings,
+        reading_of(trained, settings.reading, "translate.reading"),
+        words_of(trained, settings.words),
+        load_beside(trained, settings, joining, device),
+        risk_of(trained, settings.mbr, best),
+        calibration=load_calibration(find_model(path)),
+        shortlist=shortlist_for(path, trained, settings, joining) if shortlist or settings.shortlist else None,
+    )
+
+
+def shortlist_for(path: Path, trained: Trained, settings: Translate, joining: Joining | None) -> Shortlist:
+    """The shortlist of a model, where its own steps alone decide what is said."""
+    if not trained.model.has_decoder:
+        raise UserError("a shortlist is for the steps of a decoder, and this model has none: leave it out")
+    for what, given in (
+        ("other models", joining is not None and bool(joining.folders)),
+        ("translate.fusion.model", settings.fusion.model is not None),
+        ("translate.ctc_weight", bool(settings.ctc_weight)),
+        ("translate.words", settings.words is not None),
+    ):
+        if given:
+            raise UserError(f"a shortlist and {what} both say what may come next: leave out one of the two")
+    return load_shortlist(find_model(path))
+
+
+def widened(translator: Translator, beam: int | None, best: int | None, overrides: Sequence[str] = ()) -> Translator:
+    """The same with another beam size and number of alternatives. overrides: those that it was loaded with."""
+    check_several(translator.trained, beam, best)
+    settings = settings_of(translator.trained, overrides, beam, best)
+    check_mbr(translator.trained, settings.mbr, beam, best)
+    return replace(
+        translator,
+        settings=settings,
+        search=settings.search() if settings.mbr.samples == 0 else sampling_of(settings),
+        reading=reading_of(translator.trained, settings.reading, "translate.reading"),
+        risk=risk_of(translator.trained, settings.mbr, best),
+    )
+
+
+def settings_of(trained: Trained, overrides: Sequence[str], beam: int | None, best: int | None) -> Translate:
+    """How the model is used: as it was configured, with what is set otherwise; then as wide as is asked for."""
+    node = describe(trained.recipe, REGISTRY)
+    if overrides:
+        node = describe(load_recipe(node, overrides), REGISTRY)
+    role, wide = ("search", "beam") if trained.model.has_decoder else ("reading", "prefix-beam")
+    found = node["translate"][role]
+    chosen = any(one.startswith((f"translate.{role}=", f"translate.{role}.type=")) for one in overrides)
+    for option, asked, setting, has in (("--beam", beam, "size", "no beam"), ("--best", best, "best", "one output")):
+        if asked is not None and chosen and setting not in found:
+            told = f"{option} {asked}: but --set makes translate.{role} {found['type']}, which has {has}"
+            raise UserError(f"{told}: leave out one of the two")
+    node["translate"][role] = wider(found, wide, beam, best)
+    return read(node, Recipe, REGISTRY).translate
+
+
+def load_beside(trained: Trained, settings: Translate, joining: Joining | None, device: str) -> Beside:
+    """What is to speak beside the model: the others of an ensemble, and the language model that the settings name."""
+    beside = replace(ALONE, fused=fuse(trained, settings.fusion))
+    if joining is None:
+        return beside
+    weights, others = joined_weights(joining), []
+    for folder in joining.folders:
+        others.append(load_trained(folder, device))
+        check_joining(trained, others[-1], folder)
+    return replace(beside, others=tuple(others), weights=weights, mean=joining.mean)
 
 
 def check_finds(trained: Trained, overrides: Sequence[str]) -> None:
@@ -79,18 +156,26 @@ def check_mixing(trained: Trained, settings: Translate) -> None:
         )
 
 
+def check_guided(trained: Trained, settings: Translate) -> None:
+    """Are there steps to guide, where guiding is asked for?"""
+    for name, value in (
+        ("least_factor", settings.least_factor),
+        ("least_extra", settings.least_extra),
+        ("block_repeats", settings.block_repeats),
+    ):
+        if value and not trained.model.has_decoder:
+            raise UserError(f"translate.{name} is {value}, but this model has no decoder to be guided: write 0")
+    if settings.least_factor > settings.length_factor:
+        least, most = settings.least_factor, settings.length_factor
+        raise UserError(
+            f"translate.least_factor is {least:g}, but translate.length_factor {most:g}: the least length of an output "
+            "would be more than the greatest"
+        )
+
+
 def load_trained(path: Path, device: str) -> Trained:
     """The model in a run or model folder, on the device."""
     place = pick_device(device)
     trained = load_model(path)
     trained.model.to(place)
     return trained
-
-
-def wider(finding: dict[str, Any], wide: str, beam: int | None, best: int | None) -> dict[str, Any]:
-    """The search or reading with another beam size and number of alternatives, where they are given."""
-    if beam is None and best is None:
-        return finding
-    known = finding if finding["type"] == wide else {"type": wide}
-    size = beam or max(best or 1, known.get("size", 5))
-    return {**known, "size": size, "best": best or min(known.get("best", 1), size)}

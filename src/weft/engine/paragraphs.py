@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from weft.engine.translation import Translation
 from weft.text.sentences import Layout, Splitter
 
 if TYPE_CHECKING:
-    from weft.engine.translator import Translation
+    from weft.control.checking import Checked
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,11 @@ class TranslatedLine:
     @property
     def text(self) -> str:
         return self.layout.filled([sentence.text for sentence in self.sentences])
+
+    @property
+    def checked(self) -> tuple[Checked, ...]:
+        """What was asked for, of all sentences."""
+        return tuple(one for sentence in self.sentences for one in sentence.checked)
 
     @property
     def cut(self) -> bool:

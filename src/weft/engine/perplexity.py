@@ -15,9 +15,10 @@ from weft.core.marks import END
 from weft.core.padded import Padded
 from weft.data.batches import Batch
 from weft.data.lines import read_lines
-from weft.engine.evaluation import is_table, no_references
+from weft.engine.batching import cut_batches
+from weft.engine.evaluation import no_references
 from weft.engine.load import load_trained
-from weft.engine.translator import cut_batches
+from weft.metric.examples import is_table
 from weft.metric.score import Score
 from weft.objective.cross_entropy import cross_entropy
 from weft.store.model_folder import Trained

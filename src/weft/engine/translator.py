@@ -1,81 +1,71 @@
-"""Lines in, lines out: what translate, evaluate and validation share."""
+"""The torch engine, for every model: lines in, lines out. What translate, evaluate and validation share."""
 
-from collections.abc import Iterable, Iterator, Sequence, Sized
-from dataclasses import dataclass, field
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import islice
-from typing import NamedTuple
 
-import torch
+import numpy as np
 
 from weft.config.recipe import Translate
+from weft.control.request import Request
 from weft.core.errors import UserError
-from weft.core.marks import END
-from weft.core.state import Hypothesis, State, Step
-from weft.data.padding import Row, pad
+from weft.core.state import Hypothesis
+from weft.data.padding import pad
+from weft.engine.asked import Asked
+from weft.engine.batching import cut_batches
+from weft.engine.finding import Finder
 from weft.engine.paragraphs import translate_lines
-from weft.nn.memory import Memory
-from weft.search.mixing import mixed, together
-from weft.search.paths import start_paths, step_paths
+from weft.engine.protecting import Protector, TranslateSome
+from weft.engine.risk import Ranked, Risk
+from weft.engine.several import ALONE, Beside
+from weft.engine.sight import Sight
+from weft.engine.steps import source_limit
+from weft.engine.telling import Teller, choices_of
+from weft.engine.translation import FAILED, NOTHING, Translation
+from weft.engine.wanted import NOTHING_ELSE, Wanted
+from weft.metric.calibration import Calibration
+from weft.search.guides.listed import ListedWords
 from weft.search.role import Reading, Search
 from weft.store.model_folder import Trained
-from weft.text.reader import LineError, at_once
+from weft.text.reader import LineError, Reader, at_once
 from weft.text.sentences import Splitter
-
-
-class Alternative(NamedTuple):
-    """One output for a line: its text, its log-probability, its pieces (the end mark last) with theirs.
-
-    finished: False if the length limit ended it, or if the model could say nothing at all.
-    """
-
-    text: str
-    score: float
-    pieces: tuple[str, ...]
-    piece_scores: tuple[float, ...]
-    finished: bool
-
-
-NOTHING = Alternative("", 0.0, (), (), finished=True)
-FAILED = Alternative("", float("-inf"), (), (), finished=False)  # no output has a probability: broken weights
-
-
-@dataclass(frozen=True)
-class Translation:
-    """What a line became, with the alternatives that the search returned (the first is the text itself)."""
-
-    source: str
-    alternatives: tuple[Alternative, ...]
-    cut: bool = False  # the line was longer than the model can read, and its end was left out
-
-    @property
-    def text(self) -> str:
-        return self.alternatives[0].text
-
-    @property
-    def score(self) -> float:
-        return self.alternatives[0].score
+from weft.text.shortlist import Shortlist
 
 
 @dataclass(frozen=True)
 class Translator:
-    """A trained model with a search; or with a reading, if it has no decoder whose steps could be searched."""
+    """A trained model with a search; or with a reading, if it has no decoder whose steps could be searched.
+
+    words: of which the search makes its outputs. beside: what else counts at every step: the other models of an
+    ensemble, a language model. risk: what chooses among outputs that the search has drawn. wanted: what else
+    translations tell. calibration: how scores become confidence. shortlist: what the tokens of a line are chosen from.
+    """
 
     trained: Trained
     search: Search
     settings: Translate = field(default_factory=Translate)
     reading: Reading | None = None
+    words: ListedWords | None = None
+    beside: Beside = ALONE
+    risk: Risk | None = None
+    wanted: Wanted = NOTHING_ELSE
+    calibration: Calibration | None = None
+    shortlist: Shortlist | None = None
 
-    def translate(self, lines: Iterable[str]) -> list[Translation]:
-        """One translation per line, in order, whatever the lines hold."""
+    def translate(self, lines: Iterable[str | Request]) -> list[Translation]:
+        """One translation per line, in order, whatever the lines hold; a request says what is asked of it."""
         return list(self.stream(lines))
 
-    def stream(self, lines: Iterable[str]) -> Iterator[Translation]:
+    def stream(self, lines: Iterable[str | Request]) -> Iterator[Translation]:
         """The same as they come: memory does not grow with the number of lines."""
-        remaining, done = iter(lines), 0
+        remaining, done = map(Request.of, lines), 0
         size = at_once(self.trained.source_tokenizer, self.settings.window)
         while window := list(islice(remaining, size)):
             try:
-                yield from self._window(window)
+                yield from self._window(window, done)
             except LineError as error:
                 raise UserError(f"line {done + error.row + 1}: {error}") from error
             done += len(window)
@@ -88,72 +78,98 @@ class Translator:
         lines = translate_lines(self.stream, text.split("\n"), Splitter(language))
         return "\n".join(line.text for line in lines)
 
-    def _window(self, lines: list[str]) -> list[Translation]:
-        rows = self.trained.source_tokenizer.encode_rows(lines).split()
-        limit = self.source_limit()
-        done = {number: blank(line) for number, line in enumerate(lines) if not line.strip()}
-        order = sorted((number for number in range(len(lines)) if number not in done), key=lambda n: -len(rows[n]))
-        for batch in cut_batches(order, rows, limit, self.settings.batch_tokens):
-            for number, hypotheses in zip(batch, self._find([rows[n][:limit] for n in batch]), strict=True):
-                alternatives = tuple(self._alternative(hypothesis) for hypothesis in hypotheses) or (FAILED,)
-                done[number] = Translation(lines[number], alternatives, cut=len(rows[number]) > limit)
-        return [done[number] for number in range(len(lines))]
+    @property
+    def reader(self) -> Reader:
+        return self.trained.source_tokenizer
+
+    @property
+    def at_once(self) -> int:
+        return 1
+
+    def line_by_line(self) -> Translator:
+        """The same, which answers a line before it reads the next: for a person who types, or a program that waits."""
+        return replace(self, settings=replace(self.settings, window=1))
 
     def source_limit(self) -> int:
-        """The most pieces of a line that the model reads: what it was trained on, if its positions reach so far."""
-        model, trained = self.trained.model, self.trained.recipe.data.max_length
-        placed = [model.source.limit, None if model.lattice is None else model.lattice.limit]
-        return min([trained, *(limit - 1 for limit in placed if limit is not None)])
+        """The most pieces of a line that the model reads."""
+        return source_limit(self.trained)
 
-    @torch.inference_mode()
-    def _find(self, rows: Sequence[Row]) -> list[list[Hypothesis]]:
-        model = self.trained.model
-        device = next(model.parameters()).device
-        source = pad(rows).to(device)
-        limit = (source.lengths() * self.settings.length_factor).long() + self.settings.length_extra
-        if model.target.limit is not None:
-            limit = limit.clamp(max=model.target.limit - 1)
-        if self.reading is not None:
-            return self.reading(model.frames(source), limit)
-        return self.search(*self._steps(model.encode(source)), limit)
+    def least_source_limit(self) -> int:
+        """The same of the model of an ensemble that reads the fewest."""
+        return min(source_limit(trained) for trained in (self.trained, *self.beside.others))
 
-    def _steps(self, memory: Memory) -> tuple[Step, State]:
-        """The step function to search, and its first state."""
-        model, weight = self.trained.model, self.settings.ctc_weight
-        if not weight:
-            return model.step, model.start(memory)
-        paths = start_paths(model.frames_of(memory))
-        return mixed(model.step, step_paths, weight), together(model.start(memory), paths)
+    @cached_property
+    def _finder(self) -> Finder:
+        return Finder(self.trained, self.search, self.settings, self.reading, self.words, self.beside, self.shortlist)
 
-    def _alternative(self, hypothesis: Hypothesis) -> Alternative:
-        target = self.trained.target_tokenizer
-        return Alternative(
-            one_line(target.decode([hypothesis.tokens])[0]),
-            hypothesis.score,
-            tuple(target.pieces([*hypothesis.tokens, END])),
-            hypothesis.token_scores,
-            hypothesis.finished,
+    def _window(self, requests: Sequence[Request], first: int) -> list[Translation]:
+        """Some of the lines, of which the first has this number in the whole input."""
+        translate: TranslateSome = self._translate
+        if any(request.protect for request in requests):
+            translate = Protector(self._translate, self._finder.can_say, self.wanted.alignment)
+        return translate(requests, range(first, first + len(requests)))
+
+    def _translate(self, requests: Sequence[Request], numbers: Sequence[int]) -> list[Translation]:
+        """Some of the lines, with their numbers in the whole input."""
+        asked = self._finder.read(requests, numbers)
+        done = {place: self._blank(one) for place, one in enumerate(asked) if not one.request.text.strip()}
+        rows = [one.row for one in asked]
+        order = sorted((place for place in range(len(rows)) if place not in done), key=lambda n: -len(rows[n]))
+        workers = self._finder.workers(requests)
+        batches = list(cut_batches(order, rows, self.source_limit(), workers.tokens))
+        given = [[asked[place] for place in batch] for batch in batches]
+        for batch, some, found in zip(batches, given, workers(self._finder, given), strict=True):
+            done |= zip(batch, self._translations(some, found), strict=True)
+        return [done[place] for place in range(len(requests))]
+
+    def _translations(self, asked: Sequence[Asked], found: Sequence[Sequence[Hypothesis]]) -> list[Translation]:
+        """A batch, and what was found."""
+        ranked = [self._ranked(hypotheses) for hypotheses in found]
+        translations = [self._translation(*pair) for pair in zip(asked, ranked, strict=True)]
+        return self._with_likeliest(asked, ranked, translations) if self.wanted.likeliest else translations
+
+    def _ranked(self, hypotheses: Sequence[Hypothesis]) -> list[Ranked]:
+        """In the order in which they are given, with what decided it."""
+        if self.risk is not None:
+            return self.risk(hypotheses)
+        compared = self.reading is None
+        return [Ranked(one, self.search.rank(one) if compared else None) for one in hypotheses]
+
+    def _blank(self, one: Asked) -> Translation:
+        """Nothing becomes nothing, whatever is asked for: the model is not asked."""
+        return Translation(one.request.text, (NOTHING,), checked=self._finder.checked(one, (), ""))
+
+    def _translation(self, one: Asked, ranked: Sequence[Ranked]) -> Translation:
+        line, count = one.request.text, len(one.row)
+        if not ranked:
+            return Translation(line, (FAILED,), cut=one.cut, checked=self._finder.checked(one, (), ""))
+        best, teller = ranked[0].hypothesis, Teller(self.trained, self.wanted)
+        alternatives = tuple(teller.alternative(hypothesis, line, count, rank) for hypothesis, rank in ranked)
+        return Translation(
+            line,
+            alternatives,
+            cut=one.cut,
+            checked=self._finder.checked(one, best.tokens, alternatives[0].text),
+            confidence=self._confidence(best),
+            links=teller.links(best, line, count),
+            looked=teller.looked(best, line, count),
+            sight=Sight(self._finder, one.request, best.tokens),
         )
 
+    def _confidence(self, hypothesis: Hypothesis) -> float | None:
+        """Nothing is known of scores in which other models have a say."""
+        if self.calibration is None or self.beside != ALONE:
+            return None
+        return self.calibration(hypothesis.score, len(hypothesis.token_scores))
 
-def one_line(text: str) -> str:
-    """A byte piece can spell a line end; an output is one line all the same."""
-    return text.replace("\n", " ")
-
-
-def blank(line: str) -> Translation:
-    """Nothing becomes nothing: the model is not asked."""
-    return Translation(line, (NOTHING,))
-
-
-def cut_batches(order: Sequence[int], rows: Sequence[Sized], limit: int, budget: int) -> Iterator[list[int]]:
-    """Runs of line numbers, longest first, each with at most `budget` positions (or a single line)."""
-    batch: list[int] = []
-    for number in order:
-        longest = min(len(rows[batch[0] if batch else number]), limit) + 1
-        if batch and longest * (len(batch) + 1) > budget:
-            yield batch
-            batch = []
-        batch.append(number)
-    if batch:
-        yield batch
+    def _with_likeliest(
+        self, asked: Sequence[Asked], ranked: Sequence[Sequence[Ranked]], translations: Sequence[Translation]
+    ) -> list[Translation]:
+        """The same translations, telling also what else could stand at each piece of the texts."""
+        best = [np.array(few[0].hypothesis.tokens if few else (), np.int64) for few in ranked]
+        found = self._finder.likeliest(asked, pad(best), self.wanted.likeliest)
+        choices = [tuple(choices_of(places, self.trained.target_tokenizer)) for places in found]
+        return [
+            replace(one, likeliest=places) if few else one
+            for one, places, few in zip(translations, choices, ranked, strict=True)
+        ]

@@ -15,10 +15,10 @@ from weft.inspect.alignment import Alignment
 from weft.inspect.columns import Seen, see
 from weft.inspect.looking import Looked, look
 from weft.inspect.picture import check_suffix, write_picture
-from weft.inspect.words import Span, merged, pieces_of, words_of
 from weft.model.model import Model
 from weft.text.reader import is_tokenizer
 from weft.text.tokenizer import Tokenizer
+from weft.text.words import Span, merged, pieces_of, words_of
 
 Unit = Literal["words", "pieces"]
 SPANS = {"words": words_of, "pieces": pieces_of}

@@ -11,7 +11,7 @@ from weft.inspect.columns import Seen
 from weft.inspect.grid import Grid
 from weft.inspect.lettering import FAINT, INK, TITLE_SIZE, colour_names, short, title_of, widest
 from weft.inspect.squares import add_scale, draw_lines_between
-from weft.inspect.words import Span
+from weft.text.words import Span
 
 FONT, AXIS_FONT = 10.5, 8.0  # points
 PAGE = 12.0  # inches: what a picture fills, if that makes its columns neither tiny nor huge

@@ -4,13 +4,14 @@ from typing import NamedTuple
 
 from torch import Tensor
 
+from weft.control.request import Request
 from weft.core.errors import UserError
 from weft.core.marks import BEGIN
 from weft.engine.translator import Translator
 from weft.inspect.grid import Numbers
 from weft.inspect.translating import Fed, read, source_tokenizer, translate, watch_features
-from weft.inspect.words import pieces_of
 from weft.text.tokenizer import Tokenizer
+from weft.text.words import pieces_of
 
 HIDDEN, CELL, RECURRENCE = "h", "c", "recurrence"  # as cells note them; an LSTM alone has a c
 
@@ -34,10 +35,12 @@ class Followed(NamedTuple):
     cells: list[Steps]
 
 
-def follow(translator: Translator, sentence: str) -> Followed:
+def follow(translator: Translator, sentence: str | Request) -> Followed:
     """Translate the sentence, feed the translation to the model, and watch its cells; a language model reads it."""
     model, tokenizers = translator.trained.model, (source_tokenizer(translator), translator.trained.target_tokenizer)
-    fed = read(translator, sentence) if model.is_language_model else translate(translator, sentence).fed
+    fed = (
+        read(translator, Request.of(sentence).text) if model.is_language_model else translate(translator, sentence).fed
+    )
     seen = watch_features(model, fed)
     labels = labels_of(fed, *tokenizers)
     cells = [

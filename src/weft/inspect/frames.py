@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from matplotlib.figure import Figure
 
+from weft.config.wording import listed
 from weft.core.errors import UserError
 from weft.core.frames import Frames
 from weft.core.marks import END
@@ -24,11 +25,11 @@ from weft.inspect.grid import Grid, Numbers
 from weft.inspect.picture import check_suffix, write_picture
 from weft.inspect.squares import draw_squares
 from weft.inspect.translating import source_of
-from weft.inspect.words import Span
 from weft.model.model import Model
 from weft.model.roles import Lattice
 from weft.search.alignment import align
 from weft.text.reader import is_tokenizer
+from weft.text.words import Span
 
 BLANK = "∅"
 MATTERS = 0.05  # of a frame's probability
@@ -115,6 +116,8 @@ def best_path(translator: Translator, frames: Frames, line: str) -> tuple[list[i
 
 def forced(translator: Translator, frames: Frames, target: str) -> tuple[list[int], str, tuple[str, ...]]:
     """The likeliest path of the target."""
+    if strangers := translator.trained.target_tokenizer.strangers(target):
+        raise UserError(f"--target: this model never learned to say {listed(strangers)}, so no frames can spell it")
     [tokens] = translator.trained.target_tokenizer.encode([target])
     [aligned] = align(frames, Padded.of([[*tokens, END]]))
     return list(aligned.path), target, (f"the likeliest path of this output, log p = {aligned.score:.2f}",)

@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import torch
 
+from weft.control.request import Request
 from weft.core.errors import UserError
 from weft.engine.translator import Translator
 from weft.inspect.cells import Followed, Steps, follow
@@ -65,13 +66,13 @@ def draw(
     return chosen
 
 
-def gates(translator: Translator, sentence: str) -> list[Gate]:
+def gates(translator: Translator, sentence: str | Request) -> list[Gate]:
     """Every gate of the model while it translates the sentence: the encoder's first, the lowest first."""
     return gates_of(watched(translator, sentence))
 
 
 @torch.inference_mode()
-def watched(translator: Translator, sentence: str) -> Followed:
+def watched(translator: Translator, sentence: str | Request) -> Followed:
     return follow(translator, sentence)
 
 

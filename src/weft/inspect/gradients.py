@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from weft.control.request import Request
 from weft.engine.translator import Translator
 from weft.inspect.cells import CELL, HIDDEN, RECURRENCE, Followed, Steps, follow
 from weft.inspect.grid import Numbers
@@ -46,13 +47,13 @@ def draw(translator: Translator, sentence: str, output: Path | str) -> list[Flow
     return flows
 
 
-def gradients(translator: Translator, sentence: str) -> list[Flow]:
+def gradients(translator: Translator, sentence: str | Request) -> list[Flow]:
     """The flow through every cell while the sentence is translated: the encoder's first, the lowest first."""
     return [flow(steps) for steps in watched(translator, sentence).cells]
 
 
 @torch.enable_grad()
-def watched(translator: Translator, sentence: str) -> Followed:
+def watched(translator: Translator, sentence: str | Request) -> Followed:
     return follow(translator, sentence)
 
 

@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 from textwrap import wrap
-from unicodedata import category
 
 from matplotlib import font_manager
 from matplotlib.text import Text
 
 from weft.core.marks import NAMES
 from weft.text.pieces import SHOWN_SPACE
+from weft.text.printable import printable
 
 INK, FAINT, LINES = "#1f2933", "#8a94a0", "#e4e8ec"
 LONGEST_NAME = 28  # letters; a web address would take more room than the picture
@@ -56,11 +56,6 @@ def short(name: str) -> str:
     """A name that can stand at a row or column; a space in it is seen, but more lightly than "▁"."""
     whole = printable(name).replace(SHOWN_SPACE, "␣")
     return whole if len(whole) <= LONGEST_NAME else whole[: LONGEST_NAME - 1] + "…"
-
-
-def printable(text: str) -> str:
-    """Without control characters and halves of letters, for which no font has a picture and SVG no place."""
-    return "".join("\ufffd" if category(letter) in ("Cc", "Cs") else letter for letter in text)
 
 
 def fonts() -> Sequence[str]:

@@ -6,6 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from weft.control.request import Request
 from weft.core.errors import UserError
 from weft.engine.translator import Translator
 from weft.inspect.grid import Numbers
@@ -20,7 +21,7 @@ class Looked(NamedTuple):
     weights: Numbers
 
 
-def look(translator: Translator, sentence: str, layer: int | None, head: int | None) -> Looked:
+def look(translator: Translator, sentence: str | Request, layer: int | None, head: int | None) -> Looked:
     """Translate the sentence, and see what the best output looked at.
 
     Without a layer these are the weights that the search was given; of a layer, one head's or the mean of its heads.

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from torch import Tensor
 
+from weft.control.request import Request
 from weft.core.errors import UserError
 from weft.core.frames import Frames
 from weft.core.marks import END
@@ -13,7 +14,8 @@ from weft.core.state import Hypothesis, State, Step
 from weft.core.watch import watching
 from weft.data.batches import Batch
 from weft.data.padding import pad
-from weft.engine.translator import Translation, Translator
+from weft.engine.translation import Translation
+from weft.engine.translator import Translator
 from weft.model.model import Model
 from weft.search.role import Reading, Search
 from weft.text.reader import is_tokenizer
@@ -47,10 +49,17 @@ class Keeping:
         self.search = search
         self.found: list[Hypothesis] = []
 
-    def __call__(self, step: Step, state: State, limit: Tensor) -> list[list[Hypothesis]]:
-        found = self.search(step, state, limit)
+    def __call__(self, step: Step, state: State, limit: Tensor, lines: Tensor) -> list[list[Hypothesis]]:
+        found = self.search(step, state, limit, lines)
         self.found.extend(hypothesis for hypotheses in found for hypothesis in hypotheses)
         return found
+
+    def rank(self, hypothesis: Hypothesis) -> float:
+        return self.search.rank(hypothesis)
+
+    @property
+    def can_require(self) -> bool:
+        return self.search.can_require
 
 
 class KeepingRead:
@@ -66,14 +75,15 @@ class KeepingRead:
         return found
 
 
-def translate(translator: Translator, sentence: str) -> Translated:
-    """Translate the sentence, and keep the best hypothesis."""
-    source, remarks = source_of(translator, sentence)
+def translate(translator: Translator, sentence: str | Request) -> Translated:
+    """Translate the sentence, and keep the best hypothesis; a request may say how it begins, or what stands in it."""
+    text = Request.of(sentence).text
+    source, remarks = source_of(translator, text)
     translation, found = translate_and_keep(translator, sentence)
     if not found:
         raise UserError("the model finds no translation possible: its weights are broken; train it again")
     best = found[0]
-    fed = Fed(source, [*best.tokens, END], (sentence, f"→ {translation.text}"), remarks)
+    fed = Fed(source, [*best.tokens, END], (text, f"→ {translation.text}"), remarks)
     return Translated(translation, best, fed)
 
 
@@ -88,7 +98,7 @@ def source_of(translator: Translator, line: str) -> tuple[Padded, tuple[str, ...
     return pad([row[:limit]]), (left_out,) if len(row) > limit else ()
 
 
-def translate_and_keep(translator: Translator, sentence: str) -> tuple[Translation, list[Hypothesis]]:
+def translate_and_keep(translator: Translator, sentence: str | Request) -> tuple[Translation, list[Hypothesis]]:
     """The translation, and the hypotheses that the search or the reading has found, best first."""
     if translator.reading is None:
         keeping = Keeping(translator.search)

@@ -1,6 +1,5 @@
 """Checkpoints: everything a run needs to go on as if it had never stopped."""
 
-import json
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -11,8 +10,10 @@ from torch import Tensor
 
 from weft.core.errors import UserError
 from weft.store.files import atomic_folder
+from weft.store.json_files import read_object
 from weft.store.manifest import check_manifest, write_manifest
 from weft.store.model_folder import write_json
+from weft.store.tensors import loading, saving
 
 STATE = "state.json"
 
@@ -29,9 +30,9 @@ def save_checkpoint(folder: Path, step: int, checkpoint: Checkpoint) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with atomic_folder(place_of(folder, step)) as new:
         for name, tensors in checkpoint.groups.items():
-            save_file(
-                {key: tensor.detach().contiguous() for key, tensor in tensors.items()}, new / f"{name}.safetensors"
-            )
+            kept, file = {key: tensor.detach().contiguous() for key, tensor in tensors.items()}, f"{name}.safetensors"
+            with saving(new / file):
+                save_file(kept, new / file)
         write_json(new / STATE, checkpoint.state)
         write_manifest(new, {"kind": "checkpoint"})
     remove_old(folder, step)
@@ -53,13 +54,18 @@ def newest_checkpoint(folder: Path, tell: Callable[[str], None]) -> Checkpoint |
             damage.append(str(error))
             tell(f"passed over: {error}")
             continue
-        groups = {file.stem: load_file(file) for file in sorted(path.glob("*.safetensors"))}
-        return Checkpoint(groups, json.loads((path / STATE).read_text("utf-8")))
+        groups = {file.stem: load_group(file) for file in sorted(path.glob("*.safetensors"))}
+        return Checkpoint(groups, read_object(path / STATE))
     if damage:
         raise UserError(
             "no checkpoint is whole, so the run cannot go on:\n" + "\n".join(f"  {line}" for line in damage)
         )
     return None
+
+
+def load_group(file: Path) -> Mapping[str, Tensor]:
+    with loading(file):
+        return load_file(file)
 
 
 def place_of(folder: Path, step: int) -> Path:

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
 from weft.core.errors import UserError
+from weft.core.flushing import flush, flush_tree
 
 if sys.platform != "win32":
     import fcntl
@@ -46,12 +47,12 @@ def write_atomically(path: Path, content: bytes | Writer) -> None:
 
     A device or a pipe, such as /dev/stdout, is written to as it is.
     """
-    with _advising(path):
+    with advising(path):
         if path.exists() and not path.is_file() and not path.is_dir():
             with path.open("wb") as stream:
                 _fill(stream, content)
             return
-        place = _place_of(path)
+        place = place_of(path)
         if place.is_dir():
             raise UserError(f"{path}: is a folder, and a file should be written there; give another name")
         temporary = _partial_name(place)
@@ -63,7 +64,7 @@ def write_atomically(path: Path, content: bytes | Writer) -> None:
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
-        _flush(place.parent)
+        flush(place.parent)
 
 
 def _write(path: Path, content: bytes | Writer) -> None:
@@ -80,58 +81,37 @@ def _fill(file: BinaryIO, content: bytes | Writer) -> None:
         content(file)
 
 
-def check_free(path: Path, taken: str, option: str) -> None:
-    """Before any work: the folder can be made, and one that already holds something is never written into.
-
-    taken: what to say of one that does. option: the option with which a person names another.
-    """
-    if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise UserError(f"{path} exists already{taken}")
-    above = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
-    if not above.is_dir() or not os.access(above, os.W_OK):
-        raise UserError(f"{path} cannot be made: {above} is no folder that can be written to. Give another {option}.")
-
-
-@contextmanager
-def new_folder(path: Path) -> Iterator[Path]:
-    """A folder to fill, with those above it: under another name, and renamed when it is whole.
-
-    One that is there and empty is filled as it is: it may be a disk of its own, or where a person stands.
-    """
-    if path.exists():
-        yield path
-        return
-    above = path.absolute().parent
-    above.mkdir(parents=True, exist_ok=True)
-    remove_leftovers(above)
-    with atomic_folder(path) as new:
-        yield new
-
-
 @contextmanager
 def atomic_folder(path: Path) -> Iterator[Path]:
     """A new empty folder to fill; when the block ends well it takes the place of `path`, otherwise nothing happened."""
-    with _advising(path):
-        place = _place_of(path)
+    with advising(path):
+        place = place_of(path)
         recover_folder(place)
         if place.exists() and not place.is_dir():
             raise UserError(f"{path}: is a file, and a folder should be written there; give another name")
-        temporary = _partial_name(place)
-        try:
-            temporary.mkdir()
-            with locked(temporary):
-                yield temporary
-                _flush_tree(temporary)
-                _put_in_place(temporary, place)
-        except BaseException:
-            shutil.rmtree(temporary, ignore_errors=True)
-            raise
+        with partial_folder(place) as new:
+            yield new
+            flush_tree(new)
+            _put_in_place(new, place)
+
+
+@contextmanager
+def partial_folder(place: Path) -> Iterator[Path]:
+    """An empty folder beside a place, to fill and then to rename; it goes if the block fails."""
+    temporary = _partial_name(place)
+    try:
+        temporary.mkdir()
+        with locked(temporary):
+            yield temporary
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
 
 
 def _put_in_place(new: Path, place: Path) -> None:
     if not place.exists():
         new.rename(place)
-        _flush(place.parent)
+        flush(place.parent)
         return
     aside = _old_name(place)
     with locked(place):
@@ -141,13 +121,21 @@ def _put_in_place(new: Path, place: Path) -> None:
         except BaseException:
             aside.rename(place)
             raise
-        _flush(place.parent)
+        flush(place.parent)
         _discard(aside)
 
 
+def standing(path: Path) -> Path:
+    """For readers: where the folder is that has this name, or had it until a new one comes into its place."""
+    if path.exists():
+        return path
+    aside = _old_name(path.resolve())
+    return aside if aside.is_dir() else path
+
+
 def recover_folder(path: Path) -> None:
-    """Bring back the folder that a killed process had renamed aside, unless the new one came into its place."""
-    with _advising(path):
+    """For writers: bring back the folder that a killed process had renamed aside, unless a new one is in its place."""
+    with advising(path):
         place = path.resolve()
         aside = _old_name(place)
         if aside.is_dir():
@@ -161,12 +149,12 @@ def _recover(aside: Path, place: Path) -> None:
         _discard(aside)
     else:
         aside.rename(place)
-        _flush(place.parent)
+        flush(place.parent)
 
 
 def remove_leftovers(folder: Path) -> None:
     """Remove what killed processes left in `folder`, and recover folders there; writes in progress are not touched."""
-    with _advising(folder):
+    with advising(folder):
         for path in list(folder.iterdir()):
             if match := OLD.fullmatch(path.name):
                 recover_folder(path.with_name(match["name"]))
@@ -177,24 +165,24 @@ def remove_leftovers(folder: Path) -> None:
 def _remove_if_free(path: Path) -> None:
     with locked(path) as free:
         if free:
-            _remove(path)
+            remove(path)
 
 
 def _discard(folder: Path) -> None:
     """Remove a folder that may be whole: it first gets a name that says it no longer is."""
     doomed = _partial_name(folder)
     folder.rename(doomed)
-    _remove(doomed)
+    remove(doomed)
 
 
-def _remove(path: Path) -> None:
+def remove(path: Path) -> None:
     if path.is_dir():
         shutil.rmtree(path, ignore_errors=True)  # what is left will be a leftover
     else:
         path.unlink(missing_ok=True)
 
 
-def _place_of(path: Path) -> Path:
+def place_of(path: Path) -> Path:
     """Where the path really is: a link stays a link, and what it points to is replaced."""
     place = path.resolve()
     if not place.parent.is_dir():
@@ -208,24 +196,6 @@ def _partial_name(path: Path) -> Path:
 
 def _old_name(path: Path) -> Path:
     return path.with_name(f".{path.name}.weft-old")
-
-
-def _flush_tree(folder: Path) -> None:
-    """Everything in the folder is on the disk, then the folder itself."""
-    for path in folder.rglob("*"):
-        if not path.is_symlink():
-            _flush(path)
-    _flush(folder)
-
-
-def _flush(path: Path) -> None:
-    if sys.platform == "win32":
-        return  # Windows flushes neither a folder nor a file that is opened for reading
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 @contextmanager
@@ -243,15 +213,15 @@ def _lock(path: Path, stack: ExitStack) -> bool:
         descriptor = os.open(path, os.O_RDONLY)
         stack.callback(os.close, descriptor)
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return os.path.samestat(os.fstat(descriptor), path.stat())  # or another stands there by now
     except (BlockingIOError, FileNotFoundError, PermissionError):
         return False
     except OSError:
         return True  # this disk knows no locks (some network disks): nobody can hold one
-    return True
 
 
 @contextmanager
-def _advising(path: Path) -> Iterator[None]:
+def advising(path: Path) -> Iterator[None]:
     """Say in plain words why nothing could be written at `path`."""
     try:
         yield

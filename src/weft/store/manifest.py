@@ -11,11 +11,13 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import from_json
 
+from weft.core.bounded import read_bounded
 from weft.core.errors import UserError
 from weft.store.files import write_atomically
+from weft.store.formats import FORMAT, migrated
 
 MANIFEST = "manifest.json"
-FORMAT = 1  # the newest layout of folders that this version reads
+LARGEST = 2**24  # bytes
 LITTER = ("Thumbs.db", "desktop.ini")
 COPY_AGAIN = "copy the folder again or take another copy"
 
@@ -69,8 +71,7 @@ def _read(folder: Path) -> Manifest:
     if not path.is_file():
         raise UserError(f"{path}: is missing, so {folder} is no whole folder of Weft; {COPY_AGAIN}")
     try:
-        document = from_json(path.read_bytes(), allow_inf_nan=False)
-        _check_format(path, document)
+        document = _current(path, from_json(read_bounded(path, LARGEST), allow_inf_nan=False))
         return Manifest.model_validate(document)
     except ValidationError as error:
         first = error.errors()[0]
@@ -80,12 +81,15 @@ def _read(folder: Path) -> Manifest:
         raise UserError(f"{path}: is damaged: it is no JSON ({error}); {COPY_AGAIN}") from None
 
 
-def _check_format(path: Path, document: Any) -> None:
-    """A newer format is told first: the rest of such a file may look like anything."""
+def _current(path: Path, document: Any) -> Any:
+    """As the newest format has it. A newer one is told first: the rest of such a file may look like anything."""
     match document:
         case {"format": int(number)} if number > FORMAT:
             text = f"{path}: was made by a newer Weft (format {number}, this one reads {FORMAT}); upgrade Weft"
             raise UserError(text)
+        case {"format": int(number)}:
+            return migrated(document, "manifest", number)
+    return document
 
 
 def _check_names(folder: Path, manifest: Manifest) -> None:

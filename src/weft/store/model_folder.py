@@ -3,12 +3,13 @@
     weights.safetensors   config.json   source.tokenizer.json   target.tokenizer.json   metrics.json   manifest.json
 
 With one vocabulary for both sides there is no target.tokenizer.json; with a source of pictures, source.picture.json
-says how they are read.
+says how they are read. A target that is said from right to left has target.backward.json instead. confidence.json is
+there if the model has been calibrated (calibration.py), shortlist.safetensors if it has a shortlist (shortlist.py).
 """
 
-import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,17 +19,18 @@ from torch import Tensor
 from weft.config.reader import describe, read
 from weft.config.recipe import Recipe
 from weft.config.registry import REGISTRY
-from weft.core.errors import UserError
 from weft.model.build import build
 from weft.model.model import Model
-from weft.picture.reader import PictureReader
-from weft.store.files import atomic_folder, recover_folder
-from weft.store.manifest import MANIFEST, check_manifest, write_manifest
+from weft.store.files import atomic_folder
+from weft.store.formats import migrated
+from weft.store.json_files import read_object
+from weft.store.manifest import check_manifest, write_manifest
+from weft.store.place import CONFIG, METRICS, WEIGHTS, find_model
+from weft.store.readers import load_tokenizers, save_tokenizers
+from weft.store.sizes import as_in, check_fit, same_kind, same_shape
+from weft.store.tensors import loading, saving
 from weft.text.reader import Reader
 from weft.text.tokenizer import Tokenizer
-
-WEIGHTS, CONFIG, METRICS = "weights.safetensors", "config.json", "metrics.json"
-SOURCE, TARGET = "source", "target"
 
 
 class Trained(NamedTuple):
@@ -51,7 +53,8 @@ def weights_of(model: Model) -> dict[str, Tensor]:
 def save_model(folder: Path, trained: Trained, weights: Mapping[str, Tensor]) -> None:
     """Write the folder whole or not at all, replacing the one that was there."""
     with atomic_folder(folder) as new:
-        save_file({name: tensor.contiguous() for name, tensor in weights.items()}, new / WEIGHTS)
+        with saving(new / WEIGHTS):
+            save_file({name: tensor.contiguous() for name, tensor in weights.items()}, new / WEIGHTS)
         write_json(new / CONFIG, describe(trained.recipe, REGISTRY))
         write_json(new / METRICS, trained.metrics)
         save_tokenizers(new, trained.source_tokenizer, trained.target_tokenizer)
@@ -61,72 +64,41 @@ def save_model(folder: Path, trained: Trained, weights: Mapping[str, Tensor]) ->
 def load_model(path: Path) -> Trained:
     """Check every file against the manifest, then build the model and fill in its weights."""
     folder = find_model(path)
-    check_manifest(folder)
-    recipe = read_recipe(folder)
+    recipe = checked_recipe(folder)
     source, target = load_tokenizers(folder)
-    model = build(recipe.model, source.vocabulary(), target.vocabulary(), joint=recipe.text.joint)
-    fill(model, load_file(folder / WEIGHTS), folder / WEIGHTS)
-    model.eval()
-    return Trained(model, source, target, recipe, json.loads((folder / METRICS).read_text("utf-8")))
+    make = partial(build, recipe.model, source.vocabulary(), target.vocabulary(), joint=recipe.text.joint)
+    model = filled(make, folder / WEIGHTS)
+    return Trained(model.eval(), source, target, recipe, read_object(folder / METRICS))
+
+
+def filled(make: Callable[[], Model], path: Path) -> Model:
+    """The model with the weights of a file, made only once it is known that they fit."""
+    with loading(path):
+        tensors = load_file(path)
+    with as_in(tensors, path):
+        check_fit(weights_of(make()), tensors, path, same_kind)
+    model = make()
+    fill(model, tensors, path)
+    return model
 
 
 def recipe_of(path: Path) -> Recipe:
     """The recipe that made the model in a run or model folder."""
-    folder = find_model(path)
-    check_manifest(folder)
-    return read_recipe(folder)
+    return checked_recipe(find_model(path))
 
 
-def fingerprint(path: Path) -> str:
-    """Equal for copies of one model alone: the manifest has a hash of every file."""
-    return hashlib.sha256((find_model(path) / MANIFEST).read_bytes()).hexdigest()
-
-
-def read_recipe(folder: Path) -> Recipe:
-    return read(json.loads((folder / CONFIG).read_text("utf-8")), Recipe, REGISTRY)
-
-
-def find_model(path: Path) -> Path:
-    """A model folder itself, or of a run folder the best model (the last, if none was validated yet)."""
-    for folder in (path, path / "best", path / "last"):
-        recover_folder(folder)
-        if (folder / MANIFEST).is_file() and (folder / WEIGHTS).is_file():
-            return folder
-    if not path.exists():
-        raise UserError(f"{path}: there is no such folder. Give a run folder or a model folder.")
-    raise UserError(
-        f"{path} is not a model folder: it has no {MANIFEST} with {WEIGHTS}, and neither has {path / 'best'}. "
-        "Give the folder that weft train wrote (its --out)."
-    )
+def checked_recipe(folder: Path) -> Recipe:
+    """The same of a model folder, every file of which is checked against the manifest."""
+    written = check_manifest(folder).format
+    return read(migrated(read_object(folder / CONFIG), "config", written), Recipe, REGISTRY)
 
 
 def fill(model: Model, tensors: Mapping[str, Tensor], origin: Path) -> None:
     """Copy tensors into the model's weights; names and shapes must be exactly the model's."""
     wanted = weights_of(model)
-    wrong = sorted(
-        name
-        for name in {*wanted, *tensors}
-        if name not in wanted or name not in tensors or wanted[name].shape != tensors[name].shape
-    )
-    if wrong:
-        listed = ", ".join(wrong[:3]) + (f" and {len(wrong) - 3} more" if len(wrong) > 3 else "")
-        raise UserError(f"{origin} does not fit the model that its configuration describes: {listed}.")
+    check_fit(wanted, tensors, origin, same_shape)
     for name, weight in wanted.items():
         weight.copy_(tensors[name])
-
-
-def save_tokenizers(folder: Path, source: Reader, target: Tokenizer) -> None:
-    source.save(folder / f"{SOURCE}.{source.ending}")
-    if target is not source:
-        target.save(folder / f"{TARGET}.{target.ending}")
-
-
-def load_tokenizers(folder: Path) -> tuple[Reader, Tokenizer]:
-    pictures, target = folder / f"{SOURCE}.{PictureReader.ending}", folder / f"{TARGET}.{Tokenizer.ending}"
-    if pictures.exists():
-        return PictureReader.load(pictures), Tokenizer.load(target)
-    source = Tokenizer.load(folder / f"{SOURCE}.{Tokenizer.ending}")
-    return source, Tokenizer.load(target) if target.exists() else source
 
 
 def write_json(path: Path, value: object) -> None:
