@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from weft.choosing.look import look
 from weft.choosing.machine import matrix_rate
@@ -12,7 +13,9 @@ from weft.choosing.recipe import as_document, as_lines, as_yaml
 from weft.choosing.rules import Situation, choose
 from weft.config.load import load_recipe
 from weft.config.overrides import apply_overrides
+from weft.config.reader import describe
 from weft.config.recipe import Recipe
+from weft.config.registry import REGISTRY
 from weft.core.errors import UserError
 from weft.data.corpus import Corpus
 from weft.engine.device import pick_device
@@ -28,6 +31,9 @@ class Chosen:
     recipe: Recipe
     lines: str
     yaml: str
+
+    def to_json(self) -> dict[str, Any]:
+        return {"recipe": describe(self.recipe, REGISTRY), "lines": self.lines, "yaml": self.yaml}
 
 
 def choose_recipe(files: Sequence[str], overrides: Sequence[str], minutes: float | None, device: str) -> Chosen:

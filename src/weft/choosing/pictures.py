@@ -7,10 +7,12 @@ from itertools import islice
 
 from weft.choosing.rules import Choice, Situation, data_choices, metrics_of, rounded
 from weft.config.document import Plain
+from weft.core.errors import UserError
 from weft.core.numbers import spoken_minutes
 from weft.data.corpus import Corpus
 from weft.picture.names import is_picture
 from weft.picture.reader import PictureReader
+from weft.text.reader import LineError
 from weft.text.settings import draw_sample
 
 HEIGHT = 32
@@ -30,8 +32,13 @@ def name_pictures(corpus: Corpus) -> bool:
 
 def widest(corpus: Corpus, seed: int) -> int:
     """The columns of the widest among some pictures."""
-    sample = draw_sample((source for source, _ in corpus.pairs() if source.strip()), SAMPLE, seed)
-    return int(PictureReader(HEIGHT, invert=False).encode_rows(sample).lengths.max(initial=1))
+    named = ((number, source) for number, (source, _) in enumerate(corpus.pairs()) if source.strip())
+    sample = draw_sample(named, SAMPLE, seed)
+    try:
+        rows = PictureReader(HEIGHT, invert=False).encode_rows(source for _, source in sample)
+    except LineError as error:
+        raise UserError(f"{corpus.place(sample[error.row][0])}: {error}") from error
+    return int(rows.lengths.max(initial=1))
 
 
 def choose_for_pictures(situation: Situation, columns: int) -> list[Choice]:

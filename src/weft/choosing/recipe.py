@@ -37,7 +37,7 @@ def as_yaml(document: dict[str, Plain], choices: Iterable[Choice], title: str) -
     return "\n".join(lines) + "\n"
 
 
-def as_lines(choices: Sequence[Choice]) -> str:
+def as_lines(choices: Sequence[Choice], heading: str = "chosen from the data and the time:") -> str:
     """What was chosen and why, to be read in a terminal."""
     after = " " * (INDENT + 2)
     told = [
@@ -45,4 +45,4 @@ def as_lines(choices: Sequence[Choice]) -> str:
         for choice in choices
         if choice.reason
     ]
-    return "\n".join(["chosen from the data and the time:", *told])
+    return "\n".join([heading, *told])

@@ -268,7 +268,18 @@ def _training(situation: Situation, updates: int, batch: int) -> Iterator[Choice
     }
     yield Choice("train.validation", validation, f"every {every} steps, by translating at most {lines} lines")
     yield Choice("train.checkpoint_minutes", max(1.0, min(10.0, minutes / 10)))
-    yield Choice("translate.search", {"type": "beam", "size": 5})
+    yield _search(situation.facts.target)
+
+
+def _search(target: Side) -> Choice:
+    """A model that is sure of the next letter finds every other one about as improbable, the end of the output too.
+
+    A beam that stops when it is full of ended outputs may then be full of those before the best has ended.
+    """
+    if target.kind == "sentences":
+        return Choice("translate.search", {"type": "beam", "size": 5})
+    told = "a beam of 5, which goes on until the best output has ended"
+    return Choice("translate.search", {"type": "beam", "size": 5, "stop": "top"}, told)
 
 
 def rounded(number: int, digits: int) -> int:

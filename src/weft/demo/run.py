@@ -15,14 +15,13 @@ from weft.corpora.folder import CorpusFolder
 from weft.corpora.splits import Example
 from weft.demo.show import heading, pick, show_example
 from weft.demo.tasks import TASKS, Task
-from weft.engine.evaluation import read_table
 from weft.engine.load import load_translator
 from weft.engine.translator import Translator
 from weft.metric.evaluate import evaluate
+from weft.metric.examples import read_table
 from weft.training.loop import End
 from weft.training.progress import display
-from weft.training.run import resume
-from weft.training.start import start
+from weft.training.start import go_on, start
 
 Name = Literal["translate", "pronounce", "spell"]
 
@@ -49,7 +48,7 @@ def train(task: Task, corpus: CorpusFolder, out: Path, minutes: float | None, de
     if out.exists():
         say(f"{out} is there already, and goes on as it was begun; for a new one, give another --out")
         with display() as shown:
-            return resume(out, shown, device)
+            return go_on(out, shown, device)
     time = minutes or task.minutes
     files, valid = [str(corpus.train)], f"data.valid={inline([str(corpus.valid)])}"
     say("\n$ " + shlex.join(["weft", "train", *files, valid, "--minutes", f"{time:g}", "--out", str(out)]))

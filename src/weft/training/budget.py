@@ -12,6 +12,7 @@ import math
 from dataclasses import dataclass, field
 from statistics import fmean, median
 
+LENGTHS = ("train.steps", "train.minutes")  # one of them is given; of the second, the first comes by itself
 ENDLESS = 10**9  # steps: the length of a run for as long as it is not known
 MARGIN = 0.9  # of the open part of the time is waited for
 SPIKE = 1.5  # times the median: what takes longer was disturbed by something else

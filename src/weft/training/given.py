@@ -24,7 +24,7 @@ def given(trained: Trained, data: TokenCache) -> Given:
     return Given(
         target.decode,
         load,
-        counts=lambda: data.target_counts(target.size),
+        counts=data.target_counts,
         seed=trained.recipe.train.seed,
         looks=lambda: looks(trained.model),
     )

@@ -3,10 +3,19 @@
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import dataclass
 from typing import Any
 
 from weft.training.update import Sums
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Plain numbers for a meter to go on from."""
+
+    seconds: float
+    seen: list[Sums]
+    busy: float
 
 
 class Meter:
@@ -21,14 +30,11 @@ class Meter:
         self.seen = list(seen)
 
     @classmethod
-    def restored(cls, state: dict[str, Any]) -> "Meter":
-        """Go on from a state."""
-        return cls(state["seconds"], [Sums(**sums) for sums in state["seen"]], state["busy"])
+    def restored(cls, counted: Counted) -> "Meter":
+        return cls(counted.seconds, counted.seen, counted.busy)
 
-    def state(self) -> dict[str, Any]:
-        """Plain numbers to go on from."""
-        seen = [asdict(sums) for sums in self.seen]
-        return {"seconds": self.seconds(), "seen": seen, "busy": time.monotonic() - self.since}
+    def counted(self) -> Counted:
+        return Counted(self.seconds(), self.seen, time.monotonic() - self.since)
 
     def seconds(self) -> float:
         """The run's time so far."""

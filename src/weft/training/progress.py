@@ -13,6 +13,9 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from weft.core.numbers import clock
+from weft.training.ranks import speaks
+
 MANY = 4096 * 64  # pairs between two plain lines
 
 
@@ -63,9 +66,25 @@ class Live:
         self.live.update(Group(bar, Text(summary(record))))
 
 
+class Silent:
+    """That of a process beside the first, which speaks for all."""
+
+    def say(self, text: str) -> None:
+        pass
+
+    def count(self, what: str, done: int) -> None:
+        pass
+
+    def step(self, record: dict[str, Any], steps: int | None) -> None:
+        pass
+
+
 @contextmanager
 def display() -> Iterator[Display]:
-    """A live display if a person looks at a terminal, else plain lines."""
+    """A live display if a person looks at a terminal, else plain lines; of several processes, the first is seen."""
+    if not speaks():
+        yield Silent()
+        return
     if not sys.stderr.isatty():
         yield Plain()
         return
@@ -95,10 +114,3 @@ def validation_line(record: dict[str, Any], chosen: str, *, improved: bool) -> s
     """The numbers of one validation in one line."""
     numbers = "  ".join(f"{name} {value:.2f}" for name, value in record["valid"].items() if isinstance(value, float))
     return f"validation at {record['step']}: {numbers}" + (f"  best {chosen}" if improved else "")
-
-
-def clock(seconds: float) -> str:
-    """1:02:03, or 2:03 below an hour."""
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"

@@ -8,15 +8,17 @@ from pathlib import Path
 
 from weft.config.document import Plain
 from weft.config.load import load_recipe
-from weft.core.errors import UserError
+from weft.config.names import names_recipe
+from weft.config.reader import read
+from weft.config.recipe import Recipe
+from weft.config.registry import REGISTRY
+from weft.training.budget import LENGTHS
 from weft.training.folder import RunFolder
 from weft.training.loop import End
+from weft.training.meeting import joined
 from weft.training.progress import Display
-from weft.training.run import new_run
-
-YAML = (".yaml", ".yml")
-TABLES = (".tsv", ".jsonl")
-LENGTHS = ("train.steps", "train.minutes")
+from weft.training.run import new_run, resume
+from weft.training.telling import told_recipe
 
 
 def start(
@@ -30,15 +32,26 @@ def start(
 ) -> End:
     """Train on `what`: a recipe as plain data, the name of one, or the names of data files."""
     began = time.monotonic()
-    if isinstance(what, dict) or is_recipe(what):
-        written = what if isinstance(what, dict) else Path(what[0])
-        return new_run(load_recipe(written, [*length(minutes, settings), *settings]), out, display, device, began=began)
-    from weft.choosing.choose import choose_recipe
+    with joined(device) as ranks:
+        if RunFolder(out).began(ranks):  # before a process died, and torchrun started all of them again
+            return resume(out, display, ranks)
+        if isinstance(what, dict) or names_recipe(what):
+            written = what if isinstance(what, dict) else Path(what[0])
+            recipe = told_recipe(ranks, lambda: load_recipe(written, [*length(minutes, settings), *settings]))
+            return new_run(recipe, out, display, ranks, began=began)
+        from weft.choosing.choose import choose_recipe
 
-    RunFolder(out).check_free()  # before anything is read
-    chosen = choose_recipe(what, settings, minutes, device)
-    display.say(chosen.lines)
-    return new_run(chosen.recipe, out, display, device, chosen.yaml, began)
+        ranks.first(RunFolder(out).check_free)  # before anything is read
+        chosen = ranks.first(lambda: choose_recipe(what, settings, minutes, device).to_json())
+        display.say(chosen["lines"])
+        recipe = read(chosen["recipe"], Recipe, REGISTRY)
+        return new_run(recipe, out, display, ranks, chosen["yaml"], began)
+
+
+def go_on(out: Path, display: Display, device: str = "auto") -> End:
+    """Go on with the run in `out`."""
+    with joined(device) as ranks:
+        return resume(out, display, ranks)
 
 
 def length(minutes: float | None, settings: Sequence[str]) -> list[str]:
@@ -48,20 +61,3 @@ def length(minutes: float | None, settings: Sequence[str]) -> list[str]:
     named = {place.strip(): value.strip() for place, _, value in (setting.partition("=") for setting in settings)}
     given = any(named.get(place, "null") != "null" for place in LENGTHS)
     return [f"{place}=null" for place in LENGTHS if place not in named] if given else []
-
-
-def is_recipe(names: Sequence[str]) -> bool:
-    """A recipe, or data files? What is neither is told here, where both are known."""
-    recipes = [name for name in names if name.endswith(YAML)]
-    if recipes and len(names) > 1:
-        others = ", ".join(name for name in names if name != recipes[0]) or recipes[0]
-        raise UserError(
-            f"{recipes[0]} is a recipe, and names its data itself: leave out {others}. "
-            "A setting would look like train.seed=2."
-        )
-    if not recipes and len(names) != 2 and not (len(names) == 1 and names[0].removesuffix(".gz").endswith(TABLES)):
-        raise UserError(
-            f"got {', '.join(names)}, but wanted data, which is two text files, one .tsv or one .jsonl (each may end "
-            "in .gz), or a recipe, which ends in .yaml. A setting would look like train.seed=2."
-        )
-    return bool(recipes)

@@ -11,14 +11,17 @@ import torch
 
 from weft.config.recipe import Recipe
 from weft.data.batches import Batches
+from weft.engine.several import Beside
 from weft.engine.translator import Translator
-from weft.metric.evaluate import evaluate
+from weft.metric.evaluate import evaluate_lines
+from weft.metric.lines import Lines
 from weft.objective.role import Objective
+from weft.search.guides.listed import ListedWords
 from weft.search.role import Reading
 from weft.store.model_folder import Trained
+from weft.training.diagnosis.outputs import habits
 
 LOSSES = ("loss", "perplexity", "accuracy")
-LOWER = ("loss", "perplexity", "ter", "wer", "cer")
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,8 @@ class Validator:
     pairs: list[tuple[str, str]]  # those that are translated
     recipe: Recipe
     reading: Reading | None  # of a model without a decoder
+    words: ListedWords | None  # of which a decoder's outputs are made
+    beside: Beside  # of a model that translates with a language model
 
     def __call__(self, trained: Trained) -> dict[str, Any]:
         trained.model.eval()
@@ -56,15 +61,12 @@ class Validator:
         if not self.pairs:
             return {}
         settings = self.recipe.train.validation
-        translator = Translator(trained, settings.search(), self.recipe.translate, self.reading)
-        outputs = [translation.text for translation in translator.translate(source for source, _ in self.pairs)]
-        scores = evaluate(outputs, [[target] for _, target in self.pairs], settings.metrics)
+        translator = Translator(
+            trained, settings.search(), self.recipe.translate, self.reading, self.words, self.beside
+        )
+        sources = [source for source, _ in self.pairs]
+        outputs = [translation.text for translation in translator.translate(sources)]
+        lines = Lines(outputs, [[target] for _, target in self.pairs], sources)
+        scores = evaluate_lines(lines, settings.metrics)
         examples = [{"source": s, "target": t, "output": o} for (s, t), o in zip(self.pairs[:3], outputs, strict=False)]
-        return {score.name: score.value for score in scores} | {"examples": examples}
-
-
-def better(name: str, new: float, old: float | None) -> bool:
-    """Is `new` an improvement in what `name` measures?"""
-    if old is None:
-        return True
-    return new < old if name in LOWER else new > old
+        return {score.name: score.value for score in scores} | {"habits": habits(lines), "examples": examples}

@@ -1,0 +1,1 @@
+"""Looking for bad data before training, and writing a cleaned copy."""
