@@ -1,0 +1,1 @@
+"""Runs seen from outside, while they train: their logs are followed, and nothing of theirs is touched."""
