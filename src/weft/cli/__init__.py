@@ -10,16 +10,30 @@ from typing import Annotated, NoReturn
 
 import typer
 
+from weft.cli.calibrate import calibrate
+from weft.cli.check import check
+from weft.cli.compare import compare
 from weft.cli.complete import complete
 from weft.cli.corpus import corpus
 from weft.cli.demo import demo
+from weft.cli.distance import distance
 from weft.cli.evaluate import evaluate
+from weft.cli.export import export
+from weft.cli.finetune import finetune
 from weft.cli.inspect import inspect
 from weft.cli.noise import noise
+from weft.cli.report import report
+from weft.cli.rerank import rerank
+from weft.cli.score import score
+from weft.cli.serve import serve
+from weft.cli.shortlist import shortlist
 from weft.cli.show import show
+from weft.cli.student import student
 from weft.cli.train import train
 from weft.cli.translate import translate
+from weft.cli.watch import watch
 from weft.core.errors import UserError
+from weft.core.memory import keep_freed_memory
 
 app = typer.Typer(
     name="weft",
@@ -30,7 +44,28 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-for command in (train, translate, complete, evaluate, show, noise, demo):
+for command in (
+    check,
+    train,
+    finetune,
+    student,
+    watch,
+    translate,
+    serve,
+    rerank,
+    complete,
+    evaluate,
+    report,
+    calibrate,
+    shortlist,
+    export,
+    compare,
+    score,
+    distance,
+    show,
+    noise,
+    demo,
+):
     app.command()(command)
 for group in (inspect, corpus):
     app.add_typer(group)
@@ -51,6 +86,7 @@ def main() -> NoReturn:
     """Run a command; a user's mistake is one message and exit code 2, never a traceback."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")  # as all text here, whatever the terminal says
+    keep_freed_memory()
     try:
         app(standalone_mode=True)  # Ctrl-C and a reader of our output who went away are dealt with in there
     except UserError as error:

@@ -21,7 +21,7 @@ def complete(
     ] = None,
     samples: Annotated[int, typer.Option(min=1, help="How many completions of each prompt to give.")] = 1,
     temperature: Annotated[
-        float | None, typer.Option(min=0.01, help="Below 1 plainer, above 1 more surprising. Default: 1.")
+        float | None, typer.Option(min=0.0001, help="Below 1 plainer, above 1 more surprising. Default: 1.")
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Another number, other completions. Default: 1.")] = None,
     best: Annotated[bool, typer.Option("--best", help="The most probable completion instead of a random one.")] = False,

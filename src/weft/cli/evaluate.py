@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from weft.cli.options import Beam, Device, Settings
+from weft.cli.comparing import Comparing, Lowercase, Metrics, Stem, SynonymFile, Tokenize
+from weft.cli.options import Beam, Device, Settings, refuse
 from weft.core.errors import UserError
+
+if TYPE_CHECKING:
+    from weft.metric.score import Score
 
 
 def evaluate(
@@ -23,11 +28,11 @@ def evaluate(
             "will do: the first column is the source, the others are its references. For a language model: a text.",
         ),
     ],
-    metric: Annotated[list[str] | None, typer.Option(help="bleu, chrf, ter, exact, wer, cer. May be repeated.")] = None,
-    lowercase: Annotated[bool, typer.Option("--lowercase", help="Ignore case.")] = False,
-    tokenize: Annotated[
-        str, typer.Option(help="sacrebleu's tokenizer for BLEU: 13a, intl, zh, ja-mecab, char, none ...")
-    ] = "13a",
+    metric: Metrics = None,
+    lowercase: Lowercase = False,
+    tokenize: Tokenize = None,
+    stem: Stem = None,
+    synonyms: SynonymFile = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     output: Annotated[Path | None, typer.Option(help="Keep the translations in this file.")] = None,
     beam: Beam = None,
@@ -45,30 +50,34 @@ def evaluate(
     """
     from weft.engine.evaluation import evaluate_file, evaluate_model, read_examples
     from weft.engine.load import load_translator
+    from weft.engine.output import check_output
     from weft.engine.perplexity import evaluate_text, is_text, load_for
-    from weft.metric.lines import Options
-    from weft.metric.render import as_json, render
+    from weft.metric.evaluate import USUAL
 
-    options = Options(lowercase=lowercase, tokenize=tokenize)
-    metrics = metric or ["bleu", "chrf", "ter", "exact", "wer", "cer"]
+    if not what.exists():
+        raise UserError(f"{what}: there is no such file or folder")
+    searching = {"--output": output, "--beam": beam, "--set": settings}
+    how = {"--lowercase": lowercase, "--tokenize": tokenize, "--stem": stem, "--synonyms": synonyms}
     if what.is_dir() and is_text(files):
         trained = load_for(files[0], what, device)
-        if metric or lowercase or tokenize != "13a" or output is not None or beam is not None or settings:
-            raise UserError(
-                f"{what} is a language model, of which the perplexity is measured: leave out --metric, --lowercase, "
-                "--tokenize, --output, --beam and --set, which are for translations."
-            )
-        scores = evaluate_text(trained, files[0])
-    elif what.is_dir():
+        told = f"{what} is a language model, of which the perplexity is measured"
+        refuse(told, {"--metric": metric, **how, **searching}, "for translations")
+        print_scores(evaluate_text(trained, files[0]), as_json=json)
+        return
+    metrics, comparing = metric or USUAL, Comparing(lowercase, tokenize, stem, synonyms)
+    options = comparing.options(metrics)
+    comparing.check_words(metrics)
+    if what.is_dir():
+        check_output(output, files)
         examples = read_examples(files)
         translator = load_translator(what, device=device, beam=beam, overrides=settings or [])
-        scores = evaluate_model(translator, examples, metrics, options, output)
-    elif not what.exists():
-        raise UserError(f"{what}: there is no such file or folder")
-    elif output is not None or beam is not None or settings or device != "auto":
-        raise UserError(
-            f"{what} is a file of translations: leave out --output, --beam, --set and --device, which are for a model."
-        )
+        print_scores(evaluate_model(translator, examples, metrics, options, output), as_json=json)
     else:
-        scores = evaluate_file(what, files, metrics, options)
-    print(as_json(scores) if json else render(scores))
+        refuse(f"{what} is a file of translations", {**searching, "--device": device != "auto"}, "for a model")
+        print_scores(evaluate_file(what, files, metrics, options), as_json=json)
+
+
+def print_scores(scores: Sequence[Score], *, as_json: bool) -> None:
+    from weft.metric import render
+
+    print(render.as_json(scores) if as_json else render.render(scores))

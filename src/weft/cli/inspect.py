@@ -44,8 +44,10 @@ def attention(
 ) -> None:
     """Draw what each word of a translation looked at in the sentence."""
     from weft.engine.load import load_translator
+    from weft.engine.output import check_output
     from weft.inspect.attention import draw
 
+    check_output(output, [Path(sentence)])
     translator = load_translator(model, device=device, beam=beam, overrides=settings or [])
     shown = draw(translator, sentence, output, layer=layer, head=head, unit="pieces" if pieces else "words")
     print(f"{output}: {shown.translation}")
@@ -70,8 +72,10 @@ def frames(
 ) -> None:
     """Draw what each frame of a model with a lattice says of the classes that matter."""
     from weft.engine.load import load_translator
+    from weft.engine.output import check_output
     from weft.inspect.frames import draw
 
+    check_output(output, [Path(line)])
     translator = load_translator(model, device=device, overrides=settings or [])
     shown = draw(translator, line, output, target=target)
     print(f"{output}: {shown.text}")
@@ -119,3 +123,27 @@ def gradients(
     translator = load_translator(model, device=device, beam=beam, overrides=settings or [], language_models=True)
     shown = draw(translator, sentence, output)
     print(f"{output}: {', '.join(flow.place for flow in shown)}")
+
+
+@inspect.command()
+def search(
+    model: Model,
+    sentence: Sentence,
+    output: Annotated[
+        Path | None, typer.Option(help="The picture to write: .png, .svg or .pdf. Default: search.svg, without --text.")
+    ] = None,
+    text: Annotated[bool, typer.Option("--text", help="Print the tree instead, a line for each hypothesis.")] = False,
+    beam: Beam = None,
+    settings: Settings = None,
+    device: Device = "auto",
+) -> None:
+    """Draw the tree of a search: every hypothesis that it kept or dropped."""
+    from weft.engine.load import load_translator
+    from weft.inspect.searching import draw, show
+
+    translator = load_translator(model, device=device, beam=beam, overrides=settings or [])
+    if text:
+        print(show(translator, sentence, output))
+    else:
+        picture = output or Path("search.svg")
+        print(f"{picture}: {draw(translator, sentence, picture)}")

@@ -51,14 +51,16 @@ def noise(
 ) -> None:
     """Misspell right words, to make pairs on which a model can learn to correct them."""
     from weft.data.corpus import Corpus
-    from weft.engine.output import lines_of, write_lines
+    from weft.engine.output import check_output, lines_of, write_lines
     from weft.noise.learned import learn_habits
     from weft.noise.noise import Noise
-    from weft.noise.pairs import NoisyPairs, read_held_out, read_words
+    from weft.noise.pairs import NoisyPairs, check_table, read_held_out, read_words
     from weft.noise.typist import Typist, read_rates
 
     if like is not None and (layout is not None or rate):
         raise UserError("--like learns which mistakes are made: leave out --layout and --rate, or --like.")
+    check_output(output, [words, *(file for file in (like, *(without or [])) if file is not None)])
+    check_table(output)
     held_out = read_held_out(without or [])
     wanted = read_words(lines_of(words), str(words or "standard input"), copies)
     if like is not None:

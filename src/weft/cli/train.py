@@ -61,11 +61,11 @@ def train(
 
 
 def go_on(run: Path, device: str) -> End:
+    from weft.training import start
     from weft.training.progress import display
-    from weft.training.run import resume
 
     with display() as shown:
-        return resume(run, shown, device)
+        return start.go_on(run, shown, device)
 
 
 def begin(files: Sequence[str], settings: Sequence[str], out: Path, minutes: float | None, device: str) -> End:
