@@ -1,5 +1,23 @@
 """Settings for every test."""
 
-import torch
+import signal
 
+import pytest
+import torch
+from hypothesis import settings
+
+settings.register_profile("unhurried", deadline=None)  # a busy machine is no failure
+settings.load_profile("unhurried")
 torch.set_num_threads(1)  # the models here are tiny, and tests run side by side
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> None:
+    """Whatever a test before this one did: CTranslate2 sets the number of the thread that it is called from."""
+    torch.set_num_threads(1)
+
+
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as in the background of a shell: tests press Ctrl-C
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:  # as under nohup: tests close the terminal
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)

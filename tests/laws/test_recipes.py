@@ -22,6 +22,8 @@ from weft.model.build import build, parameters
 from weft.model.roles import Decoder
 from weft.text.settings import reads
 from weft.training.checks import check
+from weft.training.ranks import ON_CPU
+from weft.training.spread import Whole
 from weft.training.update import update
 
 CONFIGS = sorted((Path(weft.__file__).parents[2] / "configs").glob("*.yaml"))
@@ -79,9 +81,9 @@ def test_the_small_variant_of_every_file_learns(recipe: Recipe) -> None:
     small = read({**node, "model": shrunk(node["model"])}, Recipe, REGISTRY)
     torch.manual_seed(1)
     model = build(small.model, VOCABULARY, VOCABULARY, joint=True)
-    optimiser, objective = small.train.optimiser(model.parameters()), small.objective(GIVEN)
+    optimiser, spread = small.train.optimiser(model.parameters()), Whole(ON_CPU, model, small.objective(GIVEN))
     pairs = [fitting(small)]
-    losses = [update(model, objective, optimiser, pairs, step=step, rate=0.01, clip=1.0).loss for step in range(1, 21)]
+    losses = [update(spread, optimiser, pairs, step=step, rate=0.01, clip=1.0).loss for step in range(1, 21)]
     assert all(0 < loss < float("inf") for loss in losses)
     assert losses[-1] < 0.8 * losses[0]
 

@@ -4,6 +4,7 @@ from functools import partial
 
 import pytest
 import torch
+from torch import Tensor
 from torch.nn import functional as F
 from torch.testing import assert_close
 
@@ -11,14 +12,16 @@ from laws.given import GIVEN
 from laws.variants import batch, make, small
 from weft.config.registry import REGISTRY
 from weft.model.build import Slots
+from weft.model.head import Linear
 from weft.model.roles import Decoder, Embed, Encoder, Head
 from weft.objective.cross_entropy import CrossEntropy
+from weft.objective.head_and_loss import head_and_loss, positions
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
-@pytest.mark.parametrize("chunk", [1, 4, 512])
+@pytest.mark.parametrize("chunk", [1, 4, None])
 @pytest.mark.parametrize("bias", [True, False])
-def test_cross_entropy_and_its_gradients_are_torchs(smoothing: float, chunk: int, bias: bool) -> None:
+def test_cross_entropy_and_its_gradients_are_torchs(smoothing: float, chunk: int | None, bias: bool) -> None:
     embedding = small(REGISTRY[Embed]["tokens"])
     model = make(
         Slots(
@@ -43,3 +46,45 @@ def test_cross_entropy_and_its_gradients_are_torchs(smoothing: float, chunk: int
     theirs = torch.autograd.grad(2 * expected, weights, allow_unused=True)
     for mine, other in zip(ours, theirs, strict=True):
         assert_close(mine, other)
+
+
+def test_the_loss_of_a_word_that_is_all_but_impossible_is_finite_and_exact() -> None:
+    head = Linear(1, 3)
+    with torch.no_grad():
+        head.weight.copy_(torch.tensor([[1.0], [-1.0], [0.0]]))
+    hidden = torch.tensor([[200.0], [-3000.0]])  # e^-400 is 0 in float32
+    _, likelihood, right = head_and_loss(hidden, head, torch.tensor([1, 1]), smoothing=0.0, chunk=1)
+    assert (likelihood.item(), right.item()) == (400.0, 1)
+
+
+def slopes(hidden: Tensor, head: Linear, targets: Tensor, scale: float = 1.0) -> list[Tensor]:
+    """The gradients of the scaled loss by hidden, weight and bias."""
+    hidden = hidden.detach().requires_grad_()
+    total, _, _ = head_and_loss(hidden, head, targets, smoothing=0.1, chunk=None)
+    return [*torch.autograd.grad(total * scale, [hidden, *head.parameters()])]
+
+
+def test_in_16_bits_what_is_summed_over_positions_is_rounded_once() -> None:
+    torch.manual_seed(1)
+    head, targets = Linear(8, 16).bfloat16(), (16 * torch.rand(8192) ** 4).long()  # some classes much more often
+    hidden = torch.randn(8192, 8).bfloat16()
+    found = slopes(hidden, head, targets)
+    wanted = slopes(hidden.double(), head.double(), targets)
+    for one, other in zip(found, wanted, strict=True):
+        assert (one - other).norm() <= 2**-8 * other.norm()  # half of the last digit of bfloat16
+
+
+def test_sums_over_positions_that_are_too_large_for_float16_fit_at_a_smaller_scale() -> None:
+    head, targets = Linear(2, 4).half(), torch.zeros(40_000, dtype=torch.long)
+    torch.nn.init.zeros_(head.weight)
+    hidden = torch.tensor([[3.0, -1.0]]).half().expand(40_000, -1)
+    assert not all(one.isfinite().all() for one in slopes(hidden, head, targets))  # 40,000 times 0.675 times 3
+    found = slopes(hidden, head, targets, 2**-4)
+    for one, other in zip(found, slopes(hidden.double(), head.double(), targets, 2**-4), strict=True):
+        assert_close(one.double(), other, rtol=2e-3, atol=1e-3)
+
+
+def test_a_gpu_has_more_positions_at_a_time_than_a_cache_would_hold() -> None:
+    half, elsewhere = torch.empty(1, dtype=torch.bfloat16), torch.empty(1, dtype=torch.bfloat16, device="meta")
+    assert (positions(half.float(), None), positions(half, None), positions(elsewhere, None)) == (128, 256, 2048)
+    assert positions(elsewhere, 7) == 7

@@ -25,9 +25,9 @@ from weft.objective.ctc import path_losses, spelled_right
 from weft.search.alignment import align
 from weft.search.exhaustive import Exhaustive
 from weft.search.forced import forced_scores
-from weft.search.mixing import mixed, together
+from weft.search.mixing import Part, mixed, together, weighted_sum
 from weft.search.paths import start_paths, step_paths
-from weft.search.penalties import NoPenalty
+from weft.search.rankings import NoPenalty
 from weft.search.readings.best_path import BestPath
 from weft.search.readings.prefix_beam import PrefixBeam
 from weft.search.role import Given, Language
@@ -209,7 +209,7 @@ def test_a_step_says_what_may_follow_a_prefix() -> None:
 
 def test_a_search_of_these_steps_is_a_prefix_search() -> None:
     with torch.no_grad():
-        found = Exhaustive(best=5, length_penalty=NoPenalty)(step_paths, start_paths(frames()), ANY)
+        found = Exhaustive(best=5, length_penalty=NoPenalty)(step_paths, start_paths(frames()), ANY, ANY)
     for row in range(2):
         wanted = sorted(outputs(row).items(), key=lambda pair: -pair[1])[:5]
         assert [one.tokens for one in found[row]] == [output for output, _ in wanted]
@@ -230,7 +230,8 @@ def test_several_hypotheses_of_a_sentence_are_steps_of_their_own() -> None:
 
 def test_mixed_steps_are_a_weighted_sum() -> None:
     language = bigrams()
-    step, state = mixed(language.step, step_paths, 0.3), together(language.start, start_paths(frames()))
+    step = mixed([Part(language.step, 0.7), Part(step_paths, 0.3)], weighted_sum)
+    state = together(language.start, start_paths(frames()))
     target = Padded.of([[A, B, END], [B, END]])
     for row, hypothesis in enumerate(forced_scores(step, state, target)):
         output = ((A, B), (B,))[row]

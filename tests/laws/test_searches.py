@@ -1,37 +1,79 @@
-"""Law 3 on real models: beam 1 = greedy; wide enough = exhaustive; the returned score is the forced score."""
+"""Law 3 on real models: beam 1 = greedy; wide enough = exhaustive; the returned score is the forced score.
+
+And no output depends on the batch that its sentence is in.
+"""
+
+import copy
 
 import pytest
 import torch
+from torch import Tensor
 
-from laws.variants import VOCABULARY, batch, small, whole
+from laws.variants import VOCABULARY, Variant, batch, small, variants, whole
 from weft.config.registry import REGISTRY
 from weft.core.marks import END
 from weft.core.padded import Padded
 from weft.core.state import Hypothesis
+from weft.data.batches import Batch
 from weft.model.model import Model
 from weft.model.roles import Decoder
 from weft.search.beam import Beam
+from weft.search.diverse import DiverseBeam
 from weft.search.exhaustive import Exhaustive
 from weft.search.forced import forced_scores
 from weft.search.greedy import Greedy
-from weft.search.penalties import Penalty
+from weft.search.rankings import GNMT, NoPenalty, Ranking, Reward
 from weft.search.role import Search
+from weft.search.sampling import Sampling
 
 SENTENCES = batch((4, 2), (2, 2), (6, 2))
 LIMIT = torch.tensor([2, 3, 1])
+MANY = batch(*((2 + 7 * number % 5, 2) for number in range(64)))
+LIMITS = torch.tensor([1 + number % 4 for number in range(64)])
+SEARCHES: dict[str, Search] = {
+    "greedy": Greedy(),
+    "beam": Beam(size=3, best=2),
+    "beam-gnmt-coverage": Beam(size=3, best=3, length_penalty=GNMT, coverage_penalty=0.3, stop="limit"),
+    "beam-reward-top": Beam(size=3, length_penalty=Reward, stop="top"),
+    "beam-keep-greedy": Beam(size=3, best=3, keep_greedy=True),
+    "beam-first": Beam(size=3, stop="first"),
+    "diverse": DiverseBeam(size=4, groups=2, best=3),
+    "sampling": Sampling(best=2),
+    "sampling-truncated": Sampling(temperature=1.3, top_k=6, top_p=0.9, min_p=0.05),
+    "exhaustive": Exhaustive(best=2),
+}
 
 
-@pytest.fixture(params=[name for name in REGISTRY[Decoder] if name != "none"], scope="module")
-def model(request: pytest.FixtureRequest) -> Model:
-    made = whole("decoder", small(REGISTRY[Decoder][request.param]))()
+def lively(name: str) -> Model:
+    made = whole("decoder", small(REGISTRY[Decoder][name]))()
     with torch.no_grad():
         made.head.weight.mul_(4)  # livelier than fresh weights, so that searches differ
     return made
 
 
+@pytest.fixture(params=[name for name in REGISTRY[Decoder] if name != "none"], scope="module")
+def model(request: pytest.FixtureRequest) -> Model:
+    return lively(request.param)
+
+
+@pytest.fixture(scope="module", params=["luong", "transformer"])
+def of_both_kinds(request: pytest.FixtureRequest) -> Model:
+    return lively(request.param)
+
+
 def found(model: Model, search: Search) -> list[list[Hypothesis]]:
-    with torch.no_grad():
-        return search(model.step, model.start(model.encode(SENTENCES.source)), LIMIT)
+    return in_batches(model, search, SENTENCES, LIMIT, 3)
+
+
+@torch.no_grad()
+def in_batches(model: Model, search: Search, pairs: Batch, limit: Tensor, size: int) -> list[list[Hypothesis]]:
+    """The sentences in batches of this size, none with more padding than it needs."""
+    everything = []
+    for lines in torch.split(torch.arange(len(limit)), size):
+        longest = int(pairs.source.lengths()[lines].max())
+        source = Padded(pairs.source.data[lines, :longest], pairs.source.mask[lines, :longest])
+        everything += search(model.step, model.start(model.encode(source)), limit[lines], lines)
+    return everything
 
 
 def test_beam_of_one_is_greedy(model: Model) -> None:
@@ -41,9 +83,15 @@ def test_beam_of_one_is_greedy(model: Model) -> None:
     assert [line[0].score for line in beam] == pytest.approx([line[0].score for line in greedy])
 
 
-@pytest.mark.parametrize("penalty", REGISTRY[Penalty])
+def test_a_beam_that_keeps_greedy_search_never_finds_less(model: Model) -> None:
+    beam = Beam(size=2, length_penalty=NoPenalty, stop="limit", keep_greedy=True)
+    greedy, kept = (in_batches(model, search, MANY, LIMITS * 3, 64) for search in (Greedy(), beam))
+    assert all(found.score >= least.score - 1e-9 for [found], [least] in zip(kept, greedy, strict=True))
+
+
+@pytest.mark.parametrize("penalty", REGISTRY[Ranking])
 def test_a_wide_beam_is_exhaustive(model: Model, penalty: str) -> None:
-    kind = REGISTRY[Penalty][penalty]
+    kind = REGISTRY[Ranking][penalty]
     wide = found(model, Beam(size=len(VOCABULARY) ** 3, best=3, length_penalty=kind, stop="limit"))
     exact = found(model, Exhaustive(best=3, length_penalty=kind))
     assert [[one.tokens for one in line] for line in wide] == [[one.tokens for one in line] for line in exact]
@@ -51,7 +99,17 @@ def test_a_wide_beam_is_exhaustive(model: Model, penalty: str) -> None:
 
 @pytest.mark.parametrize("name", REGISTRY[Search])
 def test_the_returned_score_is_the_forced_score(model: Model, name: str) -> None:
-    for number, hypotheses in enumerate(found(model, REGISTRY[Search][name]())):
+    assert_forced(model, REGISTRY[Search][name]())
+
+
+@pytest.mark.parametrize("variant", list(variants(Search)), ids=lambda variant: variant.name)
+def test_so_it_is_with_every_setting(variant: Variant) -> None:
+    assert_forced(lively("bahdanau"), variant.make())
+
+
+def assert_forced(model: Model, search: Search) -> None:
+    for number, hypotheses in enumerate(found(model, search)):
+        assert hypotheses
         single = SENTENCES.source._replace(
             data=SENTENCES.source.data[number : number + 1], mask=SENTENCES.source.mask[number : number + 1]
         )
@@ -60,3 +118,35 @@ def test_the_returned_score_is_the_forced_score(model: Model, name: str) -> None
             (forced,) = forced_scores(model.step, model.start(model.encode(single)), target)
             assert hypothesis.score == pytest.approx(forced.score, abs=1e-9)
             assert sum(hypothesis.token_scores) == pytest.approx(hypothesis.score, abs=1e-9)
+
+
+def test_every_search_is_among_them() -> None:
+    assert {type(search) for search in SEARCHES.values()} == set(REGISTRY[Search].values())
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_the_batch_changes_nothing(of_both_kinds: Model, name: str) -> None:
+    limits = LIMITS.clamp(max=1) if name == "exhaustive" else LIMITS
+    together, some, alone = (in_batches(of_both_kinds, SEARCHES[name], MANY, limits, size) for size in (64, 7, 1))
+    assert tokens(together) == tokens(some) == tokens(alone)
+    for others in (some, alone):
+        for one, other in zip(together, others, strict=True):
+            assert scores(one) == pytest.approx(scores(other), abs=1e-10)
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_in_single_precision_a_difference_is_a_tie(of_both_kinds: Model, name: str) -> None:
+    single = copy.deepcopy(of_both_kinds).float()
+    limits = LIMITS.clamp(max=1) if name == "exhaustive" else LIMITS
+    together, some, alone = (in_batches(single, SEARCHES[name], MANY, limits, size) for size in (64, 7, 1))
+    for one, *others in zip(together, some, alone, strict=True):
+        for other in others:
+            assert tokens([one]) == tokens([other]) or scores(one) == pytest.approx(scores(other), abs=1e-4)
+
+
+def tokens(found: list[list[Hypothesis]]) -> list[list[tuple[int, ...]]]:
+    return [[one.tokens for one in line] for line in found]
+
+
+def scores(hypotheses: list[Hypothesis]) -> list[float]:
+    return [one.score for one in hypotheses]

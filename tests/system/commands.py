@@ -7,16 +7,25 @@ import multiprocessing
 import os
 import signal
 import sys
+import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import MappingProxyType
 from typing import NamedTuple
 
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(
-    ["weft.training.run", "weft.engine.evaluation", "weft.engine.output", "sacrebleu.metrics", "torch._dynamo"]
+    [
+        "weft.training.run",
+        "weft.engine.evaluation",
+        "weft.engine.output",
+        "weft.serve.run",
+        "sacrebleu.metrics",
+        "torch._dynamo",
+    ]
 )
 PATIENCE = 60.0  # seconds until a command is taken for stuck
 NEVER = 10**9
@@ -39,9 +48,10 @@ class Result(NamedTuple):
 class Running:
     """A command that may still run."""
 
-    def __init__(self, arguments: tuple[str, ...], folder: Path, dies_at: int):
+    def __init__(self, arguments: tuple[str, ...], folder: Path, dies_at: int, environment: Mapping[str, str]):
         self.folder = folder
-        self.process = CONTEXT.Process(target=_run, args=(arguments, folder, dies_at, os.environ.get("WEFT_CACHE", "")))
+        told = {"WEFT_CACHE": os.environ.get("WEFT_CACHE", ""), **environment}
+        self.process = CONTEXT.Process(target=_run, args=(arguments, folder, dies_at, told))
         self.process.start()
 
     def send(self, number: signal.Signals) -> None:
@@ -63,12 +73,17 @@ class Running:
 
 
 @contextmanager
-def running(*arguments: str | Path, stdin: bytes = b"", dies_at: int = NEVER) -> Iterator[Running]:
+def running(
+    *arguments: str | Path,
+    stdin: bytes = b"",
+    dies_at: int = NEVER,
+    environment: Mapping[str, str] = MappingProxyType({}),
+) -> Iterator[Running]:
     """Start a command. With `dies_at` it is killed when it is about to bring something to the disk for the nth time."""
     with TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "in").write_bytes(stdin)
-        command = Running(tuple(map(str, arguments)), folder, dies_at)
+        command = Running(tuple(map(str, arguments)), folder, dies_at, environment)
         try:
             yield command
         finally:
@@ -82,14 +97,15 @@ def weft(*arguments: str | Path, stdin: bytes = b"", dies_at: int = NEVER) -> Re
         return command.wait()
 
 
-def _run(arguments: tuple[str, ...], folder: Path, dies_at: int, cache: str) -> None:
+def _run(arguments: tuple[str, ...], folder: Path, dies_at: int, environment: Mapping[str, str]) -> None:
     """In the new process: be `weft arguments`."""
     import torch
 
     from weft.cli import main
 
     torch.set_num_threads(1)
-    os.environ["WEFT_CACHE"] = cache
+    os.environ.update(environment)
+    tempfile.tempdir = None  # as in a process that is really new: it may have been told another place
     _redirect(folder)
     _die_at(dies_at)
     sys.argv = ["weft", *arguments]

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from weft.config.load import load_recipe
 from weft.training import loop
-from weft.training.run import new_run, resume
+from weft.training.start import go_on as go_on_with
+from weft.training.start import start
 from weft.training.update import update
 
 TIMES = {"seconds", "spent", "busy", "left", "tokens_per_second"}
@@ -32,13 +32,13 @@ class Quiet:
 
 def train(node: dict[str, Any], out: Path) -> str:
     """A run from its beginning; how it ended."""
-    return new_run(load_recipe(node), out, Quiet())
+    return start(node, out, Quiet())
 
 
 def go_on(out: Path) -> tuple[str, list[str]]:
     """How the run ended, and what was said."""
     display = Quiet()
-    return resume(out, display), display.said
+    return go_on_with(out, display), display.said
 
 
 def interrupt_after(monkeypatch: pytest.MonkeyPatch, updates: int) -> None:
@@ -70,6 +70,16 @@ def left_behind(run: Path) -> dict[str, Any]:
             case _:
                 left[name] = path.read_bytes()
     return left
+
+
+def placeless(run: Path) -> dict[str, Any]:
+    """All that a run leaves, without times and without the name of its folder."""
+    return {
+        name: value.replace(str(run).encode(), b"RUN")
+        if isinstance(value, bytes)
+        else json.loads(json.dumps(value).replace(str(run), "RUN"))
+        for name, value in left_behind(run).items()
+    }
 
 
 def timeless(value: Any) -> Any:

@@ -9,8 +9,8 @@ from system.following import train
 
 
 def write_places(folder: Path, corpus: Path, model: Path) -> dict[str, Path]:
-    """Each by its name: damaged copies of the model, a run whose corpus has changed, files that cannot be read."""
-    found = {name: folder / name for name in ("bad", "changed", "flipped", "torn", "crowded")}
+    """Each by its name: damaged copies of the model, runs of which something has changed, files that cannot be read."""
+    found = {name: folder / name for name in ("bad", "changed", "scarred", "flipped", "torn", "crowded")}
     write_bad_files(found["bad"])
     for name in ("flipped", "torn", "crowded"):
         shutil.copytree(model, found[name])
@@ -22,9 +22,17 @@ def write_places(folder: Path, corpus: Path, model: Path) -> dict[str, Path]:
     shutil.copytree(corpus, found["changed"])
     train(toys.recipe(found["changed"], steps=1), found["changed"] / "run")
     toys.write_corpus(found["changed"], seed=2)
+    write_scarred(found["changed"] / "run", found["scarred"])
     recipe = toys.write_recipe(folder / "recipe.yaml", toys.recipe(corpus, steps=2))
     language_recipe = toys.write_recipe(folder / "language.yaml", toys.language_recipe(corpus))
     return {**found, "corpus": corpus, "recipe": recipe, "language_recipe": language_recipe, "places": folder}
+
+
+def write_scarred(run: Path, copy: Path) -> None:
+    """A run whose log has a line that is no JSON."""
+    shutil.copytree(run, copy)
+    lines = (copy / "log.jsonl").read_text("utf-8").split("\n")
+    (copy / "log.jsonl").write_text("\n".join([lines[0], '{"step": 2, "loss"', *lines[1:]]), "utf-8")
 
 
 def write_bad_files(folder: Path) -> None:
@@ -33,7 +41,8 @@ def write_bad_files(folder: Path) -> None:
         (folder / name).write_bytes(b"")
     (folder / "f.yaml").mkdir()
     (folder / "text.yaml").write_text("the red cat sees a dog\n", "utf-8")
-    (folder / "blank.txt").write_bytes(b"\n \n\n")
+    for name in ("blank.txt", "blank2.txt"):
+        (folder / name).write_bytes(b"\n \n\n")
     for name in ("latin.txt", "latin.yaml"):
         (folder / name).write_bytes(b"caf\xc3\xa9\ncaf\xe9\n")
     (folder / "broken.yaml").write_bytes(b"train:\n\tsteps: 3\n")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 import weft as api
 from system import toys
@@ -19,6 +20,7 @@ from weft.config.load import load_recipe
 from weft.config.reader import describe
 from weft.config.registry import REGISTRY
 from weft.store.manifest import check_manifest
+from weft.training.precision import chosen, with_precision
 
 LIBRARIES = {"torch", "numpy", "sacrebleu", "tokenizers", "safetensors", "rapidfuzz", "yaml", "matplotlib"}
 HEAVY = LIBRARIES | {"weft.training.run"}
@@ -67,7 +69,10 @@ def test_the_log_has_progress_and_validation(run: Path) -> None:
 
 
 def test_the_configuration_is_kept_with_every_default(run: Path) -> None:
-    node = describe(load_recipe(run.with_suffix(".yaml")), REGISTRY)
+    recipe = load_recipe(run.with_suffix(".yaml"))
+    assert recipe.train.precision == "auto"
+    precision = chosen(recipe, torch.device("cpu")).precision  # what this machine has, written down
+    node = describe(with_precision(recipe, precision), REGISTRY)
     assert parse((run / "config.yaml").read_text("utf-8"), "config") == node
     assert json.loads((run / "best" / "config.json").read_text("utf-8")) == node
 
@@ -96,13 +101,13 @@ def test_json_has_scores_pieces_and_alternatives(run: Path, corpus: Path) -> Non
     rows = [json.loads(line) for line in result.lines]
     assert [row["source"] for row in rows] == lines_of(source)
     for row in rows:
-        assert row.keys() == {"source", "text", "score", "cut", "alternatives"}
+        assert row.keys() == {"source", "text", "score", "cut", "alternatives", "alignment"}
         assert row["cut"] is False
         assert len(row["alternatives"]) == 3
         first = row["alternatives"][0]
         assert (first["text"], first["score"]) == (row["text"], row["score"])
         for one in row["alternatives"]:
-            assert one.keys() == {"text", "score", "pieces", "piece_scores", "finished"}
+            assert one.keys() == {"text", "score", "pieces", "piece_scores", "finished", "ranked_by"}
             assert len(one["piece_scores"]) == len(one["pieces"])
             assert one["pieces"][-1] == "<end>"
             assert sum(one["piece_scores"]) == pytest.approx(one["score"])
@@ -134,7 +139,7 @@ def test_evaluating_with_several_references(runs: dict[str, Path], corpus: Path,
     assert scores == {"exact": 100.0, "cer": 0.0}
     table = weft("evaluate", output, corpus / "test.tgt", output, "--metric", "bleu").lines
     assert len(table) == 1
-    assert table[0].startswith("bleu  100.00  higher is better  nrefs:2|")
+    assert table[0].startswith("bleu  100.00 ± 0.00  higher is better  nrefs:2|")
 
 
 def test_evaluating_on_a_table(runs: dict[str, Path], corpus: Path, tmp_path: Path) -> None:

@@ -14,6 +14,9 @@ from weft.engine.load import load_translator
 from weft.inspect.attention import draw
 from weft.inspect.frames import look
 from weft.inspect.gates import gates
+from weft.report.run.gathering import Wish, gather
+from weft.report.run.known import read_run
+from weft.report.run.page import page
 
 SPELLED = {"a": "a", "b": "xy", "c": "zzz", "d": "dd"}  # longer than their letters, and with repeats
 
@@ -53,6 +56,13 @@ def recipe(folder: Path, **changes: Any) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def run(data: Path) -> Path:
     return weft.train(recipe(data), out=data / "run")
+
+
+def test_its_report_shows_what_frames_say(run: Path) -> None:
+    told = page(gather(read_run(run), Wish(lines=5, sentences=1)))
+    assert "What each frame says" in told
+    assert "probability, for each row the column that has most" in told
+    assert "search: best-path" in told
 
 
 def test_a_model_without_a_decoder_learns_and_translates(run: Path) -> None:

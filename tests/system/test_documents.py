@@ -18,7 +18,8 @@ from weft.cli import app
 ROOT = Path(__file__).parents[2]
 FEW_STEPS = "train.steps=2 train.batch_tokens=300 train.validation.every=1 train.validation.lines=2"
 CLOCK = re.compile(r"--minutes \d+|minutes=\d+, ")
-DOCUMENTS = ["README.md", "docs/tutorial.md"]
+SETTING_UP = ("make ", ". .venv/")
+DOCUMENTS = ["README.md", "docs/tutorial.md", "docs/search.md", "docs/scale.md"]
 
 
 def blocks(document: str, language: str) -> list[str]:
@@ -27,8 +28,9 @@ def blocks(document: str, language: str) -> list[str]:
 
 def shortened(line: str) -> str:
     """The same command, but training takes two steps."""
-    new_run = line.startswith("weft train") and "--resume" not in line
-    return f"{CLOCK.sub('', line)} {FEW_STEPS}" if new_run else line
+    new_run = re.search("weft (train|finetune)", line) is not None and "--resume" not in line
+    few = FEW_STEPS.replace("lines=2", "lines=0") if "language-model" in line else FEW_STEPS  # it translates none
+    return f"{CLOCK.sub('', line)} {few}" if new_run else line
 
 
 @pytest.fixture
@@ -36,7 +38,7 @@ def folder(tmp_path: Path) -> Path:
     """What the documents speak of: the configurations, and files of sentences."""
     shutil.copytree(ROOT / "configs", tmp_path / "configs")
     draws = Random(1)
-    for name in ("train", "valid", "test"):
+    for name in ("train", "valid", "test", "new"):
         pairs = [sentence(draws) for _ in range(40)]
         for side, language in enumerate(("en", "de")):
             (tmp_path / f"{name}.{language}").write_text("".join(pair[side] + "\n" for pair in pairs), "utf-8")
@@ -47,8 +49,9 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.slow
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_the_commands_run(document: str, folder: Path) -> None:
-    commands = [line for block in blocks(document, "sh") for line in block.split("\n") if "weft " in line]
-    assert commands
+    lines = [line for block in blocks(document, "sh") for line in block.split("\n")]
+    commands = [line for line in lines if not line.startswith(SETTING_UP)]
+    assert any(line.startswith("weft ") for line in commands)
     script = "\n".join(["set -euo pipefail", *map(shortened, commands)])
     run(["bash", "-c", script], folder)
     for program in blocks(document, "python"):
@@ -57,9 +60,32 @@ def test_the_commands_run(document: str, folder: Path) -> None:
         run([sys.executable, "-c", CLOCK.sub("", program).replace("overrides=[", f"overrides=[{few}, ")], folder)
 
 
+def test_the_script_for_a_cluster_begins_and_goes_on(tmp_path: Path) -> None:
+    """The programs of the cluster are played by ones that tell how they were called."""
+    (script,) = blocks("docs/scale.md", "bash")
+    programs = {"scontrol": "echo one; echo two", "srun": 'SLURM_NODEID=1 "$@"', "torchrun": 'echo "$@" > called'}
+    for name, text in programs.items():
+        (tmp_path / name).write_text(f"#!/bin/bash\n{text}\n", "utf-8")
+        (tmp_path / name).chmod(0o755)
+    cluster = {
+        "SLURM_JOB_NODELIST": "one,two",
+        "SLURM_NNODES": "2",
+        "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}",
+    }
+    for what in ("train recipe.yaml --out runs/big", "train --resume runs/big"):
+        subprocess.run(["bash", "-euc", script], cwd=tmp_path, env={**os.environ, **cluster}, check=True)
+        place = "--nnodes 2 --node-rank 1 --nproc-per-node 8 --master-addr one --master-port 29500"
+        assert (tmp_path / "called").read_text("utf-8") == f"{place} --max-restarts 3 -m weft {what}\n"
+        (tmp_path / "runs" / "big").mkdir(parents=True, exist_ok=True)
+        (tmp_path / "runs" / "big" / "config.yaml").touch()
+
+
 def run(command: list[str], folder: Path) -> None:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(command, cwd=folder, env={**os.environ, "PATH": path}, capture_output=True, text=True)
+    environment = {**os.environ, "PATH": path}
+    done = subprocess.run(
+        command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
 
 

@@ -55,3 +55,15 @@ def test_gradients_through_time(runs: dict[str, Path], tmp_path: Path) -> None:
     assert (result.code, result.err) == (0, "")
     assert result.lines == [f"{picture}: encoder.0.forward, encoder.0.backward, decoder"]
     assert picture.read_bytes().startswith(b"%PDF")
+
+
+def test_the_tree_of_a_search(run: Path, tmp_path: Path) -> None:
+    picture = tmp_path / "tree.svg"
+    result = weft("inspect", "search", run, SENTENCE, "--beam", "2", "--output", picture, "--text")
+    assert (result.code, result.err) == (0, "")
+    [translation] = weft("translate", run, "--beam", "2", stdin=SENTENCE.encode()).lines
+    assert result.lines[:2] == [SENTENCE, f"→ {translation}"]
+    assert sum("●" in line for line in result.lines) > 1
+    assert picture.read_bytes().startswith(b"<?xml")
+    result = weft("inspect", "search", run, SENTENCE, "--beam", "2", "--output", tmp_path / "tree.pdf")
+    assert result.lines == [f"{tmp_path / 'tree.pdf'}: {translation}"]

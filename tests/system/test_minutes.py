@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from system import toys
-from system.following import go_on, interrupt_after, left_behind, train
+from system.following import Quiet, go_on, interrupt_after, left_behind, train
 from weft.config.document import read_document
 from weft.training import loop
 from weft.training.budget import Spent
+from weft.training.start import start
 from weft.training.update import update
 
 
@@ -63,6 +64,17 @@ def test_a_stop_before_or_after_the_length_is_fixed_changes_nothing(
     assert end == "done"
     assert f"going on after step {stopped} of {'5 minutes' if stopped < 6 else 20}" in said
     assert repeated(tmp_path / "run", tmp_path / "again") == without_clock(tmp_path / "run")
+
+
+@pytest.mark.usefixtures("fixed_at_six")
+@pytest.mark.parametrize(("warmup", "told"), [(20, False), (21, True)])
+def test_a_warm_up_that_turns_out_longer_than_the_run_is_told(
+    warmup: int, told: bool, corpus: Path, tmp_path: Path
+) -> None:
+    display, node = Quiet(), by_the_clock(corpus, 5)
+    node["train"]["schedule"]["warmup"] = warmup
+    start(node, tmp_path / "run", display)
+    assert any("train.schedule.warmup is 21 steps, but the run has 20" in said for said in display.said) == told
 
 
 @pytest.mark.usefixtures("fixed_at_six")

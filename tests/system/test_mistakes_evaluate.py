@@ -52,6 +52,16 @@ MISTAKES = [
         "there is no '14a'; sacrebleu knows",
     ),
     mistake(
+        "words for no metric",
+        ["evaluate", "{corpus}/test.tgt", "{corpus}/test.tgt", "--metric", "wer", "--tokenize", "char"],
+        "--tokenize says how lines become words for bleu, meteor, repetition, copy: add one of them by --metric",
+    ),
+    mistake(
+        "stems of a language model",
+        ["evaluate", "{language}", "{corpus}/test.src", "--stem", "german"],
+        "{language} is a language model, of which the perplexity is measured: leave out --stem, which is for",
+    ),
+    mistake(
         "a search for a file",
         ["evaluate", "{corpus}/test.tgt", "{corpus}/test.tgt", "--beam", "2"],
         "{corpus}/test.tgt is a file of translations",
@@ -62,6 +72,11 @@ MISTAKES = [
         ["evaluate", "{corpus}/test.tgt", "{corpus}/test.tgt", "--output", "{new}"],
         "{corpus}/test.tgt is a file of translations",
         "--output",
+    ),
+    mistake(
+        "an output over a reference",
+        ["evaluate", "{bad}", "{corpus}/test.src", "{corpus}/train.tgt", "{recipe}", "--output", "{recipe}"],
+        "{recipe}: is read from",
     ),
     mistake(
         "a metric of a language model",

@@ -25,6 +25,16 @@ MISTAKES = [
         "{new}.jpg: a picture is written as .png, .svg or .pdf",
     ),
     mistake(
+        "attention over its picture",
+        ["inspect", "attention", "{bad}", "{recipe}", "--output", "{recipe}"],
+        "{recipe}: is read from",
+    ),
+    mistake(
+        "frames over their picture",
+        ["inspect", "frames", "{bad}", "{recipe}", "--output", "{recipe}"],
+        "{recipe}: is read from",
+    ),
+    mistake(
         "picture in no folder",
         ["inspect", "attention", "{run}", "a cat", "--output", "{bad}/none/x.png"],
         "there is no folder {bad}/none",
@@ -75,6 +85,13 @@ MISTAKES = [
         ["inspect", "gradients", "{recurrent}", "a cat", "--output", "{bad}/none/x.png"],
         "there is no folder {bad}/none",
     ),
+    mistake(
+        "no kind of tree",
+        ["inspect", "search", "{run}", "a cat", "--text", "--output", "{new}.txt"],
+        "{new}.txt: a picture is written as .png, .svg or .pdf",
+    ),
+    mistake("tree of nothing", ["inspect", "search", "{run}", " "], "the sentence is empty"),
+    mistake("tree of a language model", ["inspect", "search", "{language}", "a cat"], "is a language model"),
     mistake("no side", [*GATES, "--side", "middle"], "'middle' is not one of 'encoder', 'decoder'"),
     mistake(
         "no such place",

@@ -24,7 +24,7 @@ MISTAKES = [
         "configs/language-model.yaml",
     ),
     mistake("no samples", ["complete", "{language}", "a", "--samples", "0"], "--samples", "greater than or equal to 1"),
-    mistake("no heat", ["complete", "{language}", "a", "--temperature", "0"], "--temperature", "0.01"),
+    mistake("no heat", ["complete", "{language}", "a", "--temperature", "0"], "--temperature", "0.0001"),
     mistake("best of chance", ["complete", "{language}", "a", "--best", "--seed", "2"], "leave out", "--seed"),
     mistake("complete elsewhere", ["complete", "{language}", "a", "--device", "tpu9"], "--device tpu9 cannot be used"),
     mistake(

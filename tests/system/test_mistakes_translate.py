@@ -22,6 +22,9 @@ MISTAKES = [
     ),
     mistake("latin standard input", ["translate", "{run}"], "standard input, line 2: not UTF-8"),
     mistake("output is a folder", ["translate", "{run}", "--output", "{bad}"], "{bad}: is a folder"),
+    mistake(
+        "output is the input", ["translate", "{bad}", "{recipe}", "--output", "{recipe}"], "{recipe}: is read from"
+    ),
     mistake("output in no folder", ["translate", "{run}", "--output", "{bad}/none/x"], "there is no folder {bad}/none"),
     mistake("full disk", ["translate", "{run}", "{recipe}", "--output", "/dev/full"], "/dev/full: the disk is full"),
     mistake("no beam", ["translate", "{run}", "--beam", "0"], "--beam", "greater than or equal to 1"),
@@ -29,7 +32,41 @@ MISTAKES = [
     mistake(
         "best above beam", ["translate", "{run}", "--json", "--beam", "2", "--best", "3"], "best is 3", "size is 2"
     ),
+    mistake("no such engine", ["translate", "{run}", "--engine", "steam"], "--engine", "steam"),
+    mistake("no such precision", ["translate", "{run}", "--precision", "int4"], "--precision", "int4"),
+    mistake(
+        "an engine that cannot",
+        ["translate", "{recurrent}", "--engine", "ctranslate2", "--json"],
+        "--engine ctranslate2",
+        "model.encoder is recurrent",
+        "model.decoder is bahdanau",
+        "--json",
+    ),
+    mistake(
+        "int8 and sampling",
+        ["translate", "{run}", "--precision", "int8", "--set", "translate.search=sampling"],
+        "--set",
+    ),
+    mistake("int8 and torch", ["translate", "{run}", "--precision", "int8", "--engine", "torch"], "--precision int8"),
     mistake("best unseen", ["translate", "{run}", "--best", "3"], "--best", "--json"),
+    mistake(
+        "interactive file", ["translate", "{run}", "{recipe}", "--interactive"], "--interactive", "leave out INPUT"
+    ),
+    mistake(
+        "interactive for programs",
+        ["translate", "{run}", "--interactive", "--json", "--attention", "--likeliest", "2", "--output", "{new}"],
+        "--interactive is for a person who types: leave out --output, --json, --attention, --likeliest, which are for",
+    ),
+    mistake("interactive lines", ["translate", "{run}", "-i", "--json-input"], "leave out --json-input"),
+    mistake("interactive paragraphs", ["translate", "{run}", "-i", "--paragraphs"], "leave out --paragraphs"),
+    mistake("interactive alignments", ["translate", "{run}", "-i", "--alignments", "{new}"], "leave out --alignments"),
+    mistake("interactive spans", ["translate", "{run}", "-i", "--protect", "urls"], "leave out --protect", "be cut"),
+    mistake(
+        "interactive elsewhere",
+        ["translate", "{run}", "-i", "--engine", "ctranslate2", "--precision", "int8"],
+        "leave out --engine ctranslate2, --precision, which are for another engine",
+    ),
+    mistake("interactive language model", ["translate", "{language}", "-i"], "is a language model", "weft complete"),
     mistake("language unused", ["translate", "{run}", "--language", "de"], "--language", "add --paragraphs, or leave"),
     mistake(
         "no language",
@@ -48,6 +85,11 @@ MISTAKES = [
         "paragraphs on a full disk",
         ["translate", "{run}", "{recipe}", "--paragraphs", "--output", "/dev/full"],
         "/dev/full: the disk is full",
+    ),
+    mistake(
+        "weight of no language model",
+        ["translate", "{run}", "--set", "translate.fusion.weight=0.5"],
+        "--set translate.fusion.weight=0.5: weighs a language model that is missing",
     ),
     mistake("no such setting", ["translate", "{run}", "--set", "translate.bem=2"], 'translate: unknown setting "bem"'),
     mistake("setting of training", ["translate", "{run}", "--set", "train.steps=2"], "train.steps", "translate."),

@@ -9,6 +9,9 @@ import pytest
 from system.commands import weft
 from system.toys import write_recipe
 from unit.drawn import write_digits
+from weft.report.run.gathering import Wish, gather
+from weft.report.run.known import read_run
+from weft.report.run.page import page
 
 TEXTS = [first + second for first in "124" for second in "124"]
 MODEL = {
@@ -72,6 +75,17 @@ def test_a_table_is_evaluated_from_its_own_folder(folder: Path) -> None:
     assert len(outputs) == len(TEXTS)
 
 
+def test_its_report_shows_the_pictures(folder: Path) -> None:
+    told = page(gather(read_run(folder / "run"), Wish(lines=4, sentences=1)))
+    for part, name in (("Examples", "img"), ("What each word looked at", "image")):
+        assert f"<{name} " in told.split(f">{part}</h2>")[1].split("<h2")[0]
+    (folder / "valid" / "1.png").rename(folder / "elsewhere.png")
+    gone = page(gather(read_run(folder / "run"), Wish(lines=4, sentences=1)))
+    (folder / "elsewhere.png").rename(folder / "valid" / "1.png")
+    assert "Nothing was measured: " in gone
+    assert "1.png" in gone
+
+
 @pytest.mark.slow
 def test_it_learns_to_read(folder: Path) -> None:
     settings = f"data.folder={folder}", "train.steps=800"
@@ -100,6 +114,12 @@ def test_what_cannot_be_read_is_told_with_its_line(folder: Path) -> None:
     assert (broken.code, broken.out) == (2, b"")
     assert "line 2: " in broken.err
     assert "broken.png: is no picture" in broken.err
+    alone = weft("translate", folder / "run", folder / "broken.png")
+    assert (alone.code, alone.out) == (2, b"")
+    assert alone.err.startswith(f"weft: {folder}/broken.png: is no picture")
+    table = weft("translate", folder / "run", folder / "valid.tsv")
+    assert (table.code, table.out) == (2, b"")
+    assert "valid.tsv, line 1: wanted the name of a picture and nothing else" in table.err
     typed = weft("translate", folder / "run", stdin=b"hello\n")
     assert (typed.code, typed.out) == (2, b"")
     assert "line 1: hello: there is no such file" in typed.err

@@ -1,23 +1,27 @@
 """Law 6: save -> load -> the same output; N steps = k steps, stop, go on, N - k steps, to the bit."""
 
 import shlex
+import shutil
 import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import load_file
 
 import weft as api
 from laws.variants import MODELS, batch
 from system import toys
 from system.commands import running, weft
-from system.following import go_on, interrupt_after, left_behind, train
+from system.following import Quiet, go_on, interrupt_after, left_behind, train
 from weft.config.recipe import Recipe
 from weft.core.errors import UserError
 from weft.model.build import build
 from weft.store.model_folder import Trained, load_model, save_model, weights_of
 from weft.text.learners import Character
+from weft.training import precision as choosing
+from weft.training.start import start
 
 AVERAGES: dict[str, Any] = {
     "none": None,
@@ -38,13 +42,18 @@ def test_every_model_comes_back_as_it_was_saved(name: str, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("family", "average"), [("transformer", "exponential"), ("transformer", "none"), ("bahdanau", "last")]
+    ("family", "average", "precision"),
+    [
+        ("transformer", "exponential", "auto"),
+        ("transformer", "none", "bfloat16"),
+        ("bahdanau", "last", "auto"),
+    ],
 )
 def test_a_stopped_run_ends_as_one_that_was_not(
-    family: str, average: str, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    family: str, average: str, precision: str, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     node = toys.recipe(corpus, family)
-    node["train"]["average"] = AVERAGES[average]
+    node["train"] |= {"average": AVERAGES[average], "precision": precision}
     assert train(node, tmp_path / "straight") == "done"
     interrupt_after(monkeypatch, 5)  # between two reports, before the first checkpoint
     assert train(node, tmp_path / "stopped") == "interrupted"
@@ -54,6 +63,23 @@ def test_a_stopped_run_ends_as_one_that_was_not(
     assert end == "done"
     assert "going on after step 14 of 24" in said
     assert left_behind(tmp_path / "stopped") == left_behind(tmp_path / "straight")
+
+
+def test_the_precision_that_was_chosen_is_told_and_written_down(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(choosing, "chosen", lambda *_: ("bfloat16", "of a test"))
+    interrupt_after(monkeypatch, 2)
+    display = Quiet()
+    assert start(toys.recipe(corpus), tmp_path / "run", display) == "interrupted"
+    assert "train.precision: bfloat16, because of a test" in display.said
+    assert "precision: bfloat16" in (tmp_path / "run" / "config.yaml").read_text("utf-8")
+    weights = load_file(tmp_path / "run" / "last" / "weights.safetensors")
+    assert {weight.dtype for weight in weights.values()} == {torch.float32}
+    monkeypatch.setattr(choosing, "chosen", lambda *_: ("float32", "of another machine"))
+    end, said = go_on(tmp_path / "run")
+    assert end == "done"
+    assert not any("train.precision" in line for line in said)
 
 
 def test_another_seed_is_another_run(corpus: Path, tmp_path: Path) -> None:
@@ -75,7 +101,7 @@ def test_the_command_and_python_do_the_same(corpus: Path, tmp_path: Path) -> Non
         assert left_behind(tmp_path / name) == left_behind(tmp_path / "command")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_saves_and_tells_how_to_go_on(number: signal.Signals, corpus: Path, tmp_path: Path) -> None:
     node = toys.recipe(corpus, steps=100_000)
     node["train"] |= {"log_every": 1, "validation": {"every": 100_000}, "checkpoint_steps": 100_000}
@@ -141,6 +167,36 @@ def test_a_damaged_checkpoint_is_passed_over(
     straight, run = left_behind(tmp_path / "straight"), left_behind(tmp_path / "run")
     newest = [name for name in straight if not name.startswith("checkpoints/step-00000006/")]
     assert {name: run[name] for name in newest} == {name: straight[name] for name in newest}
+
+
+def test_a_changed_configuration_is_told(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    interrupt_after(monkeypatch, 2)
+    train(toys.recipe(corpus, steps=4), tmp_path / "run")
+    assert not any("the configuration has changed" in line for line in go_on(tmp_path / "run")[1])
+    config = tmp_path / "run" / "config.yaml"
+    config.write_text(config.read_text("utf-8").replace("steps: 4\n", "steps: 5\n").replace("peak: 0.01", "peak: 0.02"))
+    end, said = go_on(tmp_path / "run")
+    assert end == "done"
+    (told,) = (line for line in said if line.startswith("the configuration has changed since step 4: "))
+    assert "train.steps: 4 -> 5; " in told
+    assert "train.schedule.peak: 0.01 -> 0.02. From here on" in told
+
+
+def test_checkpoints_that_were_removed_are_made_again(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node = toys.recipe(corpus, steps=4)
+    node["train"]["checkpoint_steps"] = 2
+    train(node, tmp_path / "straight")
+    interrupt_after(monkeypatch, 3)
+    train(node, tmp_path / "run")
+    shutil.rmtree(tmp_path / "run" / "checkpoints")
+    end, said = go_on(tmp_path / "run")
+    assert end == "done"
+    assert any("no checkpoint" in line for line in said)
+    kept = ("best/weights.safetensors", "checkpoints/step-00000004/optimiser.safetensors", "log.jsonl")
+    straight, run = left_behind(tmp_path / "straight"), left_behind(tmp_path / "run")
+    assert [name for name in kept if run[name] != straight[name]] == []
 
 
 def harm(path: Path, damage: str) -> None:

@@ -90,3 +90,10 @@ def test_a_run_goes_on_only_with_the_teacher_that_it_began_with(
     shutil.rmtree(tmp_path / "teacher")
     shutil.copytree(first, tmp_path / "teacher")
     assert go_on(tmp_path / "run")[0] == "done"
+
+
+def test_minimum_risk_is_for_a_model_that_has_learned_something(corpus: Path, tmp_path: Path) -> None:
+    node = {**toys.recipe(corpus, "bahdanau", steps=1), "objective": RISK}
+    with pytest.raises(UserError, match=r"train.start: is missing: minimum risk learns from the outputs"):
+        train(node, tmp_path / "run")
+    assert train({**node, "objective": {**RISK, "cross_entropy": 0.5}}, tmp_path / "run") == "done"

@@ -45,11 +45,16 @@ def bahdanau() -> Translator:
 class Fixed:
     """A search that returns always the same."""
 
+    can_require = False
+
     def __init__(self, *hypotheses: Hypothesis):
         self.hypotheses = list(hypotheses)
 
-    def __call__(self, step: Step, state: State, limit: Tensor) -> list[list[Hypothesis]]:
+    def __call__(self, step: Step, state: State, limit: Tensor, lines: Tensor) -> list[list[Hypothesis]]:
         return [self.hypotheses]
+
+    def rank(self, hypothesis: Hypothesis) -> float:
+        return hypothesis.score
 
 
 def made_up(rows: int, columns: int, sentence: str = "a b", translation: str = "c d") -> Grid:

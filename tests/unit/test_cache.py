@@ -1,6 +1,9 @@
 """The token cache: what is kept, what is dropped, and that no half cache is ever used."""
 
+import errno
+import fcntl
 import os
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -111,7 +114,7 @@ def test_a_chunk_of_which_nothing_is_kept(tmp_path: Path, settings: Data, monkey
 def test_the_folder_holds_what_is_needed_and_no_more(corpus: Corpus, settings: Data) -> None:
     build_or_open(corpus, TOKENIZER, TOKENIZER, settings)
     (folder,) = Path(settings.cache).iterdir()
-    sides = [f"{side}.{what}" for side in ("source", "target") for what in ("ids", "offsets")]
+    sides = [f"{side}.{what}" for side in ("source", "target") for what in ("ids", "offsets", "uses")]
     assert sorted(path.name for path in folder.iterdir()) == sorted([*sides, "hashes", "indices", "tally.json"])
 
 
@@ -156,6 +159,7 @@ def test_a_large_vocabulary_takes_wider_ids(tmp_path: Path, settings: Data) -> N
     [
         ([("", "1"), ("1", "")], r"no pair is left of 2 \(2 empty\); look whether the right files"),
         ([("1 " * 40, "1 " * 40)], r"no pair is left of 1 \(1 too long\); raise data.max_length"),
+        ([("1 " * 40, "1")] * 3, r"no pair is left of 3 \(2 duplicate, 1 too long\); raise data.max_length"),
         ([("1 " * 20, "1"), ("2 " * 20, "1"), ("", "")], r"\(1 empty, 2 bad ratio\); .* raise data.max_ratio"),
     ],
 )
@@ -221,6 +225,38 @@ def test_a_corpus_that_changes_meanwhile(
 ) -> None:
     corpus = corpus_of(tmp_path / "pairs.tsv", PAIRS)
     readings = iter([PAIRS, later])
-    monkeypatch.setattr(corpus, "pairs", lambda: iter(next(readings)))
+    monkeypatch.setattr(corpus, "chunks", lambda size: iter([(0, next(readings))]))
     with pytest.raises(UserError, match="changed while it was read"):
         build_or_open(corpus, TOKENIZER, TOKENIZER, settings)
+
+
+def only_what_is_open_for_writing(descriptor: int) -> None:
+    """As Windows has it."""
+    if fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+
+
+def test_a_cache_is_built_where_nothing_opened_for_reading_can_be_flushed(
+    corpus: Corpus, settings: Data, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.setattr(os, "fsync", only_what_is_open_for_writing)
+    assert len(build_or_open(corpus, TOKENIZER, TOKENIZER, settings)) == 3
+
+
+def test_a_cache_is_on_the_disk_before_its_name_and_then_so_is_the_name(
+    corpus: Corpus, settings: Data, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[int | str] = []
+    rename = Path.rename
+
+    def renamed(path: Path, new: Path) -> Path:
+        done.append("renamed")
+        return rename(path, new)
+
+    monkeypatch.setattr(os, "fsync", lambda descriptor: done.append(os.fstat(descriptor).st_ino))
+    monkeypatch.setattr(Path, "rename", renamed)
+    folder = build_or_open(corpus, TOKENIZER, TOKENIZER, settings).folder
+    content = {path.stat().st_ino for path in folder.iterdir()}
+    assert {*done[: len(content)]} == content
+    assert done[len(content) :] == [folder.stat().st_ino, "renamed", folder.parent.stat().st_ino]

@@ -68,6 +68,12 @@ def test_words_get_letters_and_their_own_metrics() -> None:
     assert [document["text"][side] for side in ("source", "target")] == [{"type": "character"}, {"type": "whitespace"}]
 
 
+def test_a_beam_of_letters_goes_on_until_its_best_output_has_ended() -> None:
+    for target, stop in ((SENTENCES, "finished"), (SYMBOLS, "top"), (SINGLE, "top")):
+        recipe = load_recipe(as_document(choose(situation(Facts(30_000, SENTENCES, target)))))
+        assert describe(recipe, REGISTRY)["translate"]["search"]["stop"] == stop
+
+
 def test_a_larger_model_needs_more_data_and_more_time() -> None:
     assert pick_size(situation(Facts(30_000, SENTENCES, SENTENCES), 10_000))[0] == SIZES[1]
     assert pick_size(situation(Facts(5_000_000, SENTENCES, SENTENCES), 10))[0] == SIZES[0]

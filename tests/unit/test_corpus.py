@@ -1,13 +1,19 @@
 """Corpora: what is read from files, and what is said of files that are wrong."""
 
+import bz2
 import gzip
 import json
+import lzma
 import os
+import zlib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from weft.check.raw_lines import raw_lines
 from weft.core.errors import UserError
+from weft.data import unpacking
 from weft.data.corpus import Corpus
 from weft.data.lines import read_lines
 from weft.data.settings import Data
@@ -15,9 +21,12 @@ from weft.data.settings import Data
 PAIRS = [("ein Haus", "a house"), ("zwei\u2028Häuser", "two\x0bhouses\x85"), ("", "nothing")]
 
 
+PACK: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
+
+
 def write(path: Path, content: str | bytes) -> Path:
     raw = content.encode() if isinstance(content, str) else content
-    path.write_bytes(gzip.compress(raw) if path.suffix == ".gz" else raw)
+    path.write_bytes(PACK[path.suffix](raw) if path.suffix in PACK else raw)
     return path
 
 
@@ -29,7 +38,7 @@ def jsonl(pairs: list[tuple[str, str]]) -> str:
     return text([json.dumps({"source": source, "target": target}) for source, target in pairs])
 
 
-@pytest.mark.parametrize("packed", ["", ".gz"])
+@pytest.mark.parametrize("packed", ["", *PACK])
 def test_all_formats_give_the_same_pairs(tmp_path: Path, packed: str) -> None:
     source = write(tmp_path / f"text.de{packed}", text([pair[0] for pair in PAIRS]))
     target = write(tmp_path / f"text.en{packed}", text([pair[1] for pair in PAIRS]))
@@ -51,8 +60,17 @@ def test_all_formats_give_the_same_pairs(tmp_path: Path, packed: str) -> None:
     ],
 )
 def test_lines_end_at_line_feeds_only(tmp_path: Path, content: bytes, lines: list[str]) -> None:
-    assert list(read_lines(write(tmp_path / "text", content))) == lines
-    assert list(read_lines(write(tmp_path / "text.gz", content))) == lines
+    for ending in ("", *PACK):
+        assert list(read_lines(write(tmp_path / f"text{ending}", content))) == lines
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7])
+def test_lines_are_the_same_however_they_are_read(tmp_path: Path, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unpacking, "BLOCK", size)
+    for ending in ("", *PACK):
+        content = "\ufeffä\n\r\n\nein langer Satz\r\nEnde"
+        lines = list(read_lines(write(tmp_path / f"text{ending}", content)))
+        assert lines == ["ä", "", "", "ein langer Satz", "Ende"]
 
 
 def test_other_fields_and_line_breaks_in_json(tmp_path: Path) -> None:
@@ -70,6 +88,8 @@ def test_a_missing_file_names_the_nearest(tmp_path: Path) -> None:
     there = write(tmp_path / "train.de", "a\n")
     assert complaint(there, tmp_path / "train.ed") == f"{tmp_path}/train.ed: there is no such file; is it {there}?"
     assert complaint(there, tmp_path / "zzz") == f"{tmp_path}/zzz: there is no such file"
+    write(tmp_path / "broken.png", "")
+    assert complaint(there, tmp_path / "nope.png") == f"{tmp_path}/nope.png: there is no such file"
     assert (
         complaint(there, tmp_path / "no" / "x") == f"{tmp_path}/no/x: there is no such file, nor a folder {tmp_path}/no"
     )
@@ -85,8 +105,12 @@ def test_a_pipe_cannot_be_read_twice(tmp_path: Path) -> None:
 
 
 def test_not_utf_8_tells_line_and_byte(tmp_path: Path) -> None:
-    path = write(tmp_path / "text", b"good\nbad \xe9t\xe9\n")
+    path = write(tmp_path / "text", b"good\r\nbad \xe9t\xe9\nlast\n")
     assert "text, line 2: not UTF-8 (byte 0xE9 at position 5 of the line)" in complaint(path, path)
+    before: list[str] = []
+    with pytest.raises(UserError):
+        before += read_lines(path)
+    assert before == ["good"]  # what stands before it is not lost
 
 
 @pytest.mark.parametrize(("first", "second"), [(5, 3), (3, 5), (0, 2)])
@@ -137,18 +161,57 @@ def test_wrong_json_is_refused(tmp_path: Path, line: str, message: str) -> None:
     assert message in complaint(write(tmp_path / "a.jsonl", jsonl(PAIRS[:1]) + line + "\n"))
 
 
-@pytest.mark.parametrize("damage", ["cut", "not gzip", "wrong sum", "wrong block"])
-def test_broken_gzip_is_refused(tmp_path: Path, damage: str) -> None:
-    whole = gzip.compress(b"x\ty\n" * 1000)
+@pytest.mark.parametrize("ending", PACK)
+def test_members_are_read_one_after_the_other(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"text{ending}"
+    path.write_bytes(PACK[ending](b"a\nb") + PACK[ending](b"c\n") + bytes(8) + PACK[ending](b"d\n") + bytes(4))
+    assert list(read_lines(path)) == ["a", "bc", "d"]
+
+
+@pytest.mark.parametrize("ending", PACK)
+@pytest.mark.parametrize("damage", ["cut", "nothing", "not packed", "garbage after it", "second member", "a block"])
+def test_a_broken_archive_is_refused(tmp_path: Path, ending: str, damage: str) -> None:
+    whole = PACK[ending](b"".join(b"%d\t%d\n" % (number, number**3) for number in range(1000)))
     damaged = {
         "cut": whole[:-10],
-        "not gzip": b"x\ty\n",
-        "wrong sum": whole[:-8] + bytes(8),
-        "wrong block": whole[:10] + b"\xff" * 4 + whole[14:],
+        "nothing": b"",
+        "not packed": b"x\ty\n",
+        "garbage after it": whole + b"x",
+        "second member": whole + whole[:-1],
+        "a block": whole[:100] + bytes([whole[100] ^ 0xFF]) + whole[101:],
     }
-    path = tmp_path / "a.tsv.gz"
+    path = tmp_path / f"a.tsv{ending}"
     path.write_bytes(damaged[damage])
-    assert "a.tsv.gz: broken gzip" in complaint(path)
+    assert f"a.tsv{ending}: this {ending} file is broken" in complaint(path)
+
+
+@pytest.mark.parametrize("ending", PACK)
+def test_what_is_packed_tightly_is_unpacked_a_little_at_a_time(tmp_path: Path, ending: str) -> None:
+    content = (b"a" * 999 + b"\n") * 6000
+    path = write(tmp_path / f"text{ending}", content + b"end")
+    parts = list(unpacking.blocks(path))
+    assert b"".join(parts) == content + b"end"
+    assert max(map(len, parts)) == 2**20
+    assert sum(1 for line in read_lines(path) if line == "a" * 999) == 6000
+
+
+@pytest.mark.parametrize("ending", ["", *PACK])
+def test_a_line_without_end_is_refused(tmp_path: Path, ending: str) -> None:
+    path = write(tmp_path / f"a.tsv{ending}", b"one\ttwo\nthree\tfour\n" + bytes(2**25))
+    assert f"a.tsv{ending}, line 3: more than 16 MiB without a line end" in complaint(path)
+    with pytest.raises(UserError, match="line 3: more than 16 MiB without a line end"):
+        list(raw_lines(path))
+
+
+def test_an_archive_cannot_ask_for_much_memory(tmp_path: Path) -> None:
+    """The header of an .xz names the size of its dictionary: here almost 4 GiB."""
+    content = bytearray(lzma.compress(b"one\n"))
+    end = 12 + 4 * (content[12] + 1)  # of the header of the block
+    assert content[14:16] == b"\x21\x01"  # LZMA2, with one byte of settings
+    content[16] = 40
+    content[end - 4 : end] = zlib.crc32(content[12 : end - 4]).to_bytes(4, "little")
+    (tmp_path / "a.tsv.xz").write_bytes(content)
+    assert "a.tsv.xz: this .xz file is broken (Memory usage limit exceeded)" in complaint(tmp_path / "a.tsv.xz")
 
 
 @pytest.mark.parametrize("names", [[], ["a"], ["a.txt"], ["a", "b", "c"], ["a.json"]])
@@ -166,7 +229,7 @@ def test_fingerprint_follows_the_content(tmp_path: Path) -> None:
 
 def test_settings_put_the_folder_before_relative_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = Data(folder="/data", train=("a", "/else/b"))
-    assert settings.splits()["train"].paths == (Path("/data/a"), Path("/else/b"))
+    assert settings.splits()["train"].names == ((Path("/data/a"), Path("/else/b")),)
     assert Data(cache=str(tmp_path)).cache_folder() == tmp_path
     monkeypatch.setenv("WEFT_CACHE", str(tmp_path / "there"))
     assert Data().cache_folder() == tmp_path / "there"

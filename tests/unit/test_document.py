@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import settings as running
 from hypothesis import strategies as st
 
-from weft.config.document import as_text, parse, read_document
+from weft.config.document import Plain, as_text, parse, read_document
+from weft.config.load import load_recipe
 from weft.config.overrides import apply_overrides
 from weft.core.errors import ConfigError, UserError
 
@@ -67,7 +68,7 @@ REFUSED = [
     (b'a: "\\UFFFFFFFF"\n', "{path}: is not YAML: an escape or a version in it is too large a number"),
     (b"a: " + b"[" * 100_000, "{path}, line 1, column 53: is nested more than 50 deep"),
     (b"a: 1\n---\nb: 1\n", "{path}, line 2, column 1: is not YAML: but found another document"),
-    (b"#" * 1_000_001, "{path}: is too large for a configuration (more than 1,000,000 bytes); is it the right file?"),
+    (b"#" * 1_000_001, "{path}: is too large (more than 1,000,000 bytes); is it the right file?"),
 ]
 
 
@@ -82,6 +83,9 @@ def test_what_is_refused_names_its_place(tmp_path: Path, content: bytes, text: s
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="there is no such file"):
         read_document(tmp_path / "none.yaml")
+    (tmp_path / "spelling.yaml").touch()
+    with pytest.raises(UserError, match=r"speling\.yaml: there is no such file; is it .*/spelling\.yaml\?$"):
+        read_document(tmp_path / "speling.yaml")
     with pytest.raises(UserError, match="cannot be read: Is a directory"):
         read_document(tmp_path)
 
@@ -155,6 +159,17 @@ def test_an_override_gives_a_new_tree(override: str, wanted: Any) -> None:
 
 def test_overrides_are_made_in_turn() -> None:
     assert apply_overrides({}, ["a.b=1", "a.c=2", "a.b=3"]) == {"a": {"b": 3, "c": 2}}
+
+
+def test_a_new_type_that_lacks_the_settings_is_told_how_to_begin_anew() -> None:
+    settings: dict[str, Plain] = {"translate": {"search": {"type": "beam", "size": 4, "stop": "limit"}}}
+    with pytest.raises(ConfigError) as told:
+        load_recipe(settings, ["translate.search.type=greedy", "train.setps=3"])
+    advice = "; to begin anew: translate.search={type: greedy}"
+    of_search, others = ([one.text for one in told.value.problems if ("search" in one.place) == of] for of in (1, 0))
+    assert [text.split(" (")[0] for text in of_search] == ['unknown setting "size"', 'unknown setting "stop"']
+    assert all(text.endswith(advice) for text in of_search)
+    assert not any("anew" in text for text in others)
 
 
 def test_all_impossible_overrides_are_told_at_once() -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from weft.core.errors import UserError
-from weft.engine.evaluation import evaluate_file, read_examples, read_references
+from weft.engine.evaluation import evaluate_file, read_examples
+from weft.metric.examples import read_references
 from weft.metric.lines import Options
 
 

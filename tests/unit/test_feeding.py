@@ -39,7 +39,7 @@ def test_free_running_is_what_greedy_search_says(model: Model) -> None:
     logits[..., [PAD, BEGIN]] = float("-inf")
     said = logits.argmax(-1)
     limit = torch.full((len(said),), said.shape[1] - 1)
-    found = Greedy()(model.step, model.start(model.encode(PAIRS.source)), limit)
+    found = Greedy()(model.step, model.start(model.encode(PAIRS.source)), limit, limit)
     for row, (hypothesis,) in enumerate(found):
         assert said[row, : len(hypothesis.tokens)].tolist() == list(hypothesis.tokens)
 

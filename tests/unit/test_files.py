@@ -1,6 +1,7 @@
 """Files and folders that are never half-written: errors, full disks and kills at every moment."""
 
 import errno
+import fcntl
 import os
 import signal
 import subprocess
@@ -11,7 +12,7 @@ from typing import BinaryIO
 import pytest
 
 from weft.core.errors import UserError
-from weft.store.files import atomic_folder, recover_folder, remove_leftovers, write_atomically
+from weft.store.files import atomic_folder, locked, recover_folder, remove_leftovers, write_atomically
 
 
 def content(folder: Path) -> dict[str, str]:
@@ -232,6 +233,21 @@ def test_a_write_in_progress_is_not_touched(tmp_path: Path) -> None:
         (new / "b").write_text("whole")
         remove_leftovers(tmp_path)
     assert content(tmp_path) == {"a": "whole", "best/b": "whole"}
+
+
+def test_a_lock_is_that_of_what_stands_there_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process has put a new folder in the place of the one that was just opened."""
+    really = fcntl.flock
+    (tmp_path / "best").mkdir()
+
+    def late(descriptor: int, how: int) -> None:
+        (tmp_path / "best").rename(tmp_path / "old")
+        (tmp_path / "best").mkdir()
+        really(descriptor, how)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    with locked(tmp_path / "best") as free:
+        assert not free
 
 
 def test_a_swap_in_progress_is_not_undone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

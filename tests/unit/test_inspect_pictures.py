@@ -19,12 +19,12 @@ from weft.inspect.below import Layout
 from weft.inspect.columns import Seen, see
 from weft.inspect.gates import gates
 from weft.inspect.grid import Grid
-from weft.inspect.words import Span
 from weft.model.build import build
 from weft.picture.reader import PictureReader
 from weft.search.greedy import Greedy
 from weft.store.model_folder import Trained
 from weft.text.learners import Character
+from weft.text.words import Span
 
 HEIGHT = 8
 CTC = {"target": "none", "decoder": "none", "lattice": "ctc"}
@@ -109,6 +109,12 @@ def test_pieces_are_named_where_the_path_tells_them(picture: Path) -> None:
     np.testing.assert_allclose(
         [(band.x0, band.x1) for band in bands], [(span.first - 0.5, span.end - 0.5) for span in told.spans]
     )
+
+
+def test_pieces_that_the_model_lacks_have_no_path(picture: Path, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match='--target: this model never learned to say "X", "Y", so no frames can spell'):
+        frames.draw(reader_of_pictures(), str(picture), tmp_path / "frames.png", target="aXYbX")
+    assert not (tmp_path / "frames.png").exists()
 
 
 def test_a_blank_between_equal_pieces_divides_them() -> None:

@@ -113,7 +113,7 @@ def test_settings_that_do_not_fit_are_told(setting: str, message: str) -> None:
 
 def test_completions_begin_with_the_prompt_and_go_on_as_the_model_says() -> None:
     model = trained()
-    (line,) = Completer(model, lambda _: Greedy(), rows=1).complete("ab")
+    (line,) = Completer(model, Greedy()).complete("ab")
     (tokens,) = model.target_tokenizer.encode([line])
     assert line.startswith("ab")
     assert 2 < len(tokens) <= 12

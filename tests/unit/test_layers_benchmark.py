@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 import torch
 from benchmarks.layers import doublings, main
-from benchmarks.orders.figures import BEGIN, END, medians, orders_table, times_table, write_page
+from benchmarks.orders.figures import medians, orders_table, times_table
 from benchmarks.orders.fitting import fit, fit_regions
 from benchmarks.orders.kinds import KERNEL, KINDS, REACH, Kind, Powers
 from benchmarks.orders.timing import Pass, Size, Timer, Times, Turn, forward, forward_and_backward, measure
+from benchmarks.page import BEGIN, END, write_page
 from matplotlib.image import imread
 from torch import Tensor, nn
 from torch.testing import assert_close

@@ -23,6 +23,8 @@ from weft.objective.negative_sampling import NegativeSampling
 from weft.objective.sampled_softmax import SampledSoftmax
 from weft.optim.lazy_adam import LazyAdam
 from weft.optim.optimisers import SGD, Adadelta, Adam, AdamW
+from weft.training.ranks import ON_CPU
+from weft.training.spread import Whole
 from weft.training.update import gradient_of, update
 
 PAIRS = batch((5, 6), (3, 4))
@@ -46,10 +48,9 @@ def made(sparse: bool, tie: Any = "none") -> Model:
 def trained(model: Model, optimiser: Any, steps: int = 3, clip: float | None = 0.05) -> list[float]:
     """The gradient's norms."""
     torch.manual_seed(1)
-    objective = SampledSoftmax(GIVEN, classes=4)
+    spread = Whole(ON_CPU, model, SampledSoftmax(GIVEN, classes=4))
     return [
-        update(model, objective, optimiser, [PAIRS, PAIRS], step=step, rate=0.01, clip=clip).norm
-        for step in range(1, steps + 1)
+        update(spread, optimiser, [PAIRS, PAIRS], step=step, rate=0.01, clip=clip).norm for step in range(1, steps + 1)
     ]
 
 

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from weft.core.errors import UserError
-from weft.store.manifest import FORMAT, MANIFEST, check_manifest, write_manifest
+from weft.store import manifest
+from weft.store.formats import FORMAT
+from weft.store.manifest import MANIFEST, check_manifest, write_manifest
 
 FILES = {"weights.bin": bytes(range(64)), "config.json": b"{}", "sub/text.ü": b"x", "empty": b""}
 
@@ -166,10 +168,10 @@ def test_what_is_no_mapping(folder: Path) -> None:
 
 
 def test_a_file_that_cannot_be_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(path: Path) -> bytes:
+    def refuse(path: Path, largest: int) -> bytes:
         raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr(manifest, "read_bounded", refuse)
     assert message(folder) == f"{folder / MANIFEST}: cannot be read: Permission denied"
 
 

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from itertools import permutations
 
 import pytest
 from hypothesis import given
@@ -12,14 +13,15 @@ from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
 from weft.core.errors import UserError
-from weft.metric.evaluate import METRICS, evaluate
-from weft.metric.lines import DEFAULTS, Options
+from weft.metric.evaluate import METRICS, evaluate, evaluate_lines
+from weft.metric.lines import DEFAULTS, Lines, Options
 from weft.metric.render import as_json, render
-from weft.metric.score import Score
+from weft.metric.score import Interval, Score
 
 OUTPUTS = ["The cat sat on the mat.", "a small Dog ran", "", "no one knew why, she said"]
 FIRST = ["The cat sat on a mat.", "A small dog ran away", "it rains", "nobody knew why, she said"]
 SECOND = ["A cat was on the mat.", "a small dog ran", "", "she said that nobody knew why"]
+SOURCES = ["die Katze", "ein Hund", "es regnet", "wer weiß"]
 ONE = [[line] for line in FIRST]
 TWO = [list(pair) for pair in zip(FIRST, SECOND, strict=True)]
 
@@ -107,6 +109,36 @@ def test_error_rates_are_brute_force(name: str, units: type[list[str]], pairs: l
     assert found.value == pytest.approx(wanted)
 
 
+def test_edits_are_counted_by_kind() -> None:
+    assert only(["the money ran x"], [["the monkey ran"]], "wer").counts == (
+        ("kept", 2),
+        ("substituted", 1),
+        ("deleted", 0),
+        ("inserted", 1),
+    )
+    assert dict(only(["a"], [["a b c"]], "cer").counts)["deleted"] == 4
+
+
+def test_position_independent_errors() -> None:
+    assert only(["c b a"], [["a b c"]], "per").value == 0
+    assert only(["a a x"], [["a b c d"]], "per").value == pytest.approx(100 * 3 / 4)
+    assert dict(only(["a a x"], [["a b c d"]], "per").counts) == {
+        "kept": 1,
+        "substituted": 2,
+        "deleted": 1,
+        "inserted": 0,
+    }
+    assert only(["a b c"], [["a"]], "per").value == 200
+    assert "|weft:" in only(["a"], [["a"]], "per").signature
+
+
+@given(words, words)
+def test_position_independent_errors_are_those_of_the_best_order(line: str, reference: str) -> None:
+    fewest = min(distance(list(order), reference.split()) for order in permutations(line.split()))
+    edits = dict(only([line], [[reference]], "per").counts)
+    assert edits["substituted"] + edits["deleted"] + edits["inserted"] == fewest
+
+
 def test_exact_match() -> None:
     assert only(OUTPUTS, TWO, "exact").value == 25
     assert only(FIRST, TWO, "exact").value == 100
@@ -114,15 +146,16 @@ def test_exact_match() -> None:
 
 
 def test_perfect_output() -> None:
-    scores = evaluate(FIRST, TWO, list(METRICS))
+    scores = evaluate_lines(Lines(FIRST, TWO, SOURCES), list(METRICS))
     assert [score.name for score in scores] == list(METRICS)
     for score in scores:
-        assert score.value == pytest.approx(100 if score.better == "higher" else 0)
+        near = 1.0 if score.name == "meteor" else 1e-9  # which has a penalty for each run of matches: a line is one
+        assert score.value == pytest.approx(100 if score.better == "higher" else 0, abs=near)
         assert score.signature
 
 
 def test_empty_lines() -> None:
-    for score in evaluate(["", ""], [[""], [""]], list(METRICS)):
+    for score in evaluate_lines(Lines(["", ""], [[""], [""]], ["", ""]), list(METRICS)):
         assert 0 <= score.value <= 100
     assert only([""], [[""]], "wer").value == 0
     assert only(["a b"], [[""]], "wer").value == 100
@@ -135,7 +168,7 @@ def test_empty_lines() -> None:
         ([], [], "bleu", "no lines to evaluate"),
         (["a", "b"], [["a"], []], "wer", "line 2 has no reference"),
         (["a"], [["a"]], "blue", "no metric 'blue'; did you mean 'bleu'"),
-        (["a"], [["a"]], "zzz", "choose from bleu, chrf, ter, exact, wer, cer"),
+        (["a"], [["a"]], "zzz", "choose from bleu, chrf, ter, meteor, exact, wer, cer, per"),
     ],
 )
 def test_mistakes_are_told(outputs: list[str], references: list[list[str]], metric: str, message: str) -> None:
@@ -172,11 +205,23 @@ def test_render() -> None:
     assert [line.index(".") for line in lines] == [10, 10, 10]
     assert "lower is better" in lines[2]
     assert render([]) == ""
+    both = render([scores[0]._replace(interval=Interval(0.0, 23.0)), scores[2]._replace(signature="y")]).split("\n")
+    assert [line.index("nrefs" if "bleu" in line else " y") for line in both] == [40, 39]
+    whole = Score("wer", 50.0, "lower", "x", Interval(48.0, 53.0), (("kept", 1200.0), ("inserted", 3.0)))
+    assert render([whole]).split("\n") == [
+        "wer   50.00 ± 2.50  lower is better  x",
+        "",
+        "      kept  inserted",
+        "wer  1,200         3",
+    ]
 
 
 def test_as_json() -> None:
     text = as_json([Score("bleu", 12.345, "higher", "nrefs:1")])
-    assert json.loads(text) == [{"name": "bleu", "value": 12.345, "better": "higher", "signature": "nrefs:1"}]
+    bare = {"name": "bleu", "value": 12.345, "better": "higher", "signature": "nrefs:1"}
+    assert json.loads(text) == [bare]
+    text = as_json([Score("bleu", 12.345, "higher", "nrefs:1", Interval(11.0, 13.5), (("kept", 2.0),))])
+    assert json.loads(text) == [{**bare, "interval": {"low": 11.0, "high": 13.5}, "counts": {"kept": 2.0}}]
 
 
 def test_importing_is_cheap() -> None:

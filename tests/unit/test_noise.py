@@ -289,6 +289,8 @@ def test_the_command_learns_and_leaves_out(tmp_path: Path) -> None:
         (["--like", "pairs.txt"], r"^pairs are read from .* one \.tsv or \.jsonl .*; got pairs\.txt$"),
         (["--without", "missing.tsv"], r"^missing\.tsv: there is no such file"),
         (["missing.txt"], r"^missing\.txt: there is no such file"),
+        (["--out", "pairs.txt"], r"^pairs\.txt: pairs are read from a \.tsv by weft train; give a name that ends so$"),
+        (["--out", "pairs.tsv.gz"], r"^pairs\.tsv\.gz: pairs are read from a \.tsv"),
         ([], "^standard input: is empty; wanted right words, one a line$"),
         ([arg for kind in asdict(NOTHING) for arg in ("--rate", f"{kind}=0")], "^--rate: all rates are 0"),
     ],
@@ -298,5 +300,22 @@ def test_mistakes_of_a_user_are_told_and_nothing_is_left_behind(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UserError, match=message):
-        weft(*arguments, "--out", "pairs.tsv", text="")
+        weft("--out", "pairs.tsv", *arguments, text="")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "arguments", [["same.tsv"], ["--like", "same.tsv"], ["--without", "x", "--without", "same.tsv"]]
+)
+def test_what_is_read_is_not_written_over(
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "same.tsv").write_text("teh\tthe\n", "utf-8")
+    with pytest.raises(UserError, match=r"^same\.tsv: is read from"):
+        weft(*arguments, "--out", "same.tsv", text="the\n")
+    assert (tmp_path / "same.tsv").read_text("utf-8") == "teh\tthe\n"
+
+
+def test_pairs_can_go_to_a_device() -> None:
+    assert weft("--out", "/dev/null", text="the\n")[1].startswith("weft: made 5 pairs")

@@ -19,6 +19,7 @@ from weft.core.marks import END
 from weft.core.padded import Padded
 from weft.metric.costs import CostName, line_cost
 from weft.metric.evaluate import evaluate
+from weft.model.build import build
 from weft.model.model import Model
 from weft.objective.coverage import Coverage
 from weft.objective.cross_entropy import cross_entropy
@@ -184,6 +185,17 @@ def test_a_teacher_must_be_there() -> None:
     assert "objective.teacher: names no folder" in problems(node)
     node["objective"] = {"type": "distillation", "teacher": "runs/no such run"}
     assert "objective: runs/no such run: there is no such folder" in problems(node)
+
+
+def test_a_teacher_without_a_decoder_is_told_before_any_data_is_read(trained: Trained, tmp_path: Path) -> None:
+    node = toys.recipe(Path("nowhere"), "bahdanau")
+    lattice = {"target": "none", "decoder": "none", "lattice": "ctc", "tie": "none"}
+    recipe = load_recipe({**node, "model": {**node["model"], **lattice}})
+    pieces = trained.target_tokenizer.vocabulary()
+    ctc = trained._replace(recipe=recipe, model=build(recipe.model, pieces, pieces, joint=True))
+    save_model(tmp_path / "ctc", ctc, weights_of(ctc.model))
+    node["objective"] = {"type": "distillation", "teacher": str(tmp_path / "ctc")}
+    assert f"objective: {tmp_path}/ctc: that model has no decoder" in problems(node)
 
 
 @pytest.fixture(scope="module")

@@ -103,6 +103,15 @@ def test_the_last_snapshots_are_averaged() -> None:
     assert float(weights["w"]) == 3.0
 
 
+def test_fewer_snapshots_are_averaged_once_fewer_are_asked_for() -> None:
+    before, now = Last(count=3, every=1), Last(count=1, every=1)
+    for step in (1, 2, 3):
+        before.update(step, {"w": torch.tensor([float(step)])})
+    now.restore(before.tensors())
+    now.update(4, {"w": torch.tensor([4.0])})
+    assert now.tensors().keys() == {"4/w"}
+
+
 def test_the_exponential_average_follows_its_equation() -> None:
     average = Exponential(decay=0.5)
     expected = None

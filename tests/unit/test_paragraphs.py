@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.engine.output import as_paragraph, as_record
 from weft.engine.paragraphs import translate_lines
-from weft.engine.translator import NOTHING, Alternative, Translation
+from weft.engine.records import as_paragraph, as_record
+from weft.engine.translation import NOTHING, Alternative, Translation
 from weft.text.sentences import Splitter
 
 LETTER = "\n".join(

@@ -1,7 +1,6 @@
 """Models that say their output in frames with a blank: what they need, what they refuse, and in which words."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +23,8 @@ from weft.search.forced import forced_scores
 from weft.search.paths import start_paths, step_paths
 from weft.search.readings.best_path import BestPath
 from weft.search.readings.prefix_beam import PrefixBeam
-from weft.search.readings.words import Words, read_words
 from weft.search.role import Given, Language
+from weft.search.words import Words, read_words
 from weft.training.checks import check
 
 CTC_MODEL = {
@@ -182,10 +181,9 @@ def test_a_list_of_words_that_cannot_be_used_is_told(tmp_path: Path) -> None:
     empty.write_text("\n \n", "utf-8")
     file.write_text("ab\nb\n", "utf-8")
     with pytest.raises(UserError, match=r"empty.txt: has no words; write one a line"):
-        read_words(empty, GIVEN)
-    marked = Given(True, GIVEN.vocabulary, lambda lines: [[len(line)] for line in lines], no_language_model)
+        read_words(empty, encode, 6)
     with pytest.raises(UserError, match="spells a word in another way after a space"):
-        read_words(file, marked)
+        read_words(file, lambda lines: [[len(line)] for line in lines], 6)
 
 
 def test_every_word_of_a_list_is_looked_at(tmp_path: Path) -> None:
@@ -197,15 +195,25 @@ def test_every_word_of_a_list_is_looked_at(tmp_path: Path) -> None:
         return encode([line.replace(" ab", "b") for line in lines])
 
     with pytest.raises(UserError, match="spells a word in another way after a space"):
-        read_words(file, replace(GIVEN, encode=spell))
+        read_words(file, spell, 6)
 
 
 def test_a_word_that_is_spelled_with_nothing_is_none(tmp_path: Path) -> None:
     file = tmp_path / "words.txt"
     file.write_text("a\n?\n", "utf-8")
-    words = read_words(file, replace(GIVEN, encode=lambda lines: encode([line.strip("? ") for line in lines])))
+    words = read_words(file, lambda lines: encode([line.strip("? ") for line in lines]), 6)
     assert spelled(words, "a a")
     assert not spelled(words, " a")
+
+
+def test_where_no_space_can_be_written_an_output_is_one_word(tmp_path: Path) -> None:
+    """A model that was trained on single words never saw a space."""
+    file = tmp_path / "words.txt"
+    file.write_text("a\nab\n", "utf-8")
+    words = read_words(file, lambda lines: [[] if " " in line else encode([line])[0] for line in lines], 6)
+    assert spelled(words, "a")
+    assert spelled(words, "ab")
+    assert not any(spelled(words, text) for text in ("a a", "aa", "b", "ab a"))
 
 
 def test_scores_of_many_frames_are_exact() -> None:

@@ -1,16 +1,20 @@
 """The harness that runs peers beside Weft: the same tokens, equal shapes, figures read from what each prints."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 import yaml
 from benchmarks.peers import environments, joeynmt, opennmt, ours
-from benchmarks.peers.data import Pieces, name, write_pieces
+from benchmarks.peers.data import SIDES, Pieces, name, write_pieces
 from benchmarks.peers.environments import MARK, NotInstalledError, Pins, python_of
+from benchmarks.peers.measuring import Race, take_round
 from benchmarks.peers.processes import run
-from benchmarks.peers.report import Turn, make_report, render
-from benchmarks.peers.tasks import Cell, Figures, Job, Recurrent, Score, Training
+from benchmarks.peers.report import Round, Turn, make_report, render
+from benchmarks.peers.shapes import Cell, Recurrent, Score, Transformer
+from benchmarks.peers.tasks import Figures, Job, Toolkit, Training
+from benchmarks.peers.texts import read_recipe
 
 from weft.config.load import load_recipe
 from weft.core.errors import UserError
@@ -29,11 +33,11 @@ def pieces(tmp_path: Path) -> Pieces:
     folder.mkdir()
     for language, text in LINES.items():
         (data / f"train.{language}").write_text(3 * text, encoding="utf-8")
-    return write_pieces(data, 300, folder)
+    return write_pieces(read_recipe("multi30k-de-en-luong.yaml", data, 300), folder)
 
 
 @pytest.fixture
-def job(pieces: Pieces, tmp_path: Path) -> Job:
+def job(pieces: Pieces, tmp_path: Path) -> Job[Recurrent]:
     folder = tmp_path / "job"
     folder.mkdir()
     return Job(Training(Recurrent(), updates=20), pieces, folder)
@@ -52,12 +56,13 @@ def test_pieces_are_the_training_text_without_pairs_that_have_an_empty_side(piec
     assert pieces.pairs == 9
 
 
-def test_target_tokens_count_an_end_mark_a_line(pieces: Pieces) -> None:
-    assert pieces.target_tokens == sum(len(row) + 1 for row in rows(pieces.file("train", "target")))
+def test_tokens_count_an_end_mark_a_line(pieces: Pieces) -> None:
+    counted = [sum(len(row) + 1 for row in rows(pieces.file("train", side))) for side in SIDES]
+    assert [pieces.source_tokens, pieces.target_tokens] == counted
 
 
 def test_the_vocabulary_is_every_piece_once(pieces: Pieces) -> None:
-    written = [piece for side in ("source", "target") for row in rows(pieces.file("train", side)) for piece in row]
+    written = [piece for side in SIDES for row in rows(pieces.file("train", side)) for piece in row]
     words = [piece for (piece,) in rows(pieces.words)]
     assert sorted(words) == sorted(set(written))
     assert pieces.vocabulary == len(words)
@@ -72,7 +77,7 @@ def test_no_piece_holds_white_space(pieces: Pieces) -> None:
 
 def test_a_folder_without_the_files_is_told(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"train\.de"):
-        write_pieces(tmp_path, 300, tmp_path)
+        write_pieces(read_recipe("multi30k-de-en-luong.yaml", tmp_path, 300), tmp_path)
 
 
 # --- What each toolkit is told ---------------------------------------------------------------------------------------
@@ -80,10 +85,10 @@ def test_a_folder_without_the_files_is_told(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("cell", ["lstm", "gru"])
 @pytest.mark.parametrize("score", ["general", "additive"])
-def test_our_recipe_has_the_shape(job: Job, cell: Cell, score: Score) -> None:
+def test_our_recipe_has_the_shape(job: Job[Recurrent], cell: Cell, score: Score) -> None:
     """Counted by hand, gate by gate, for a vocabulary of V with a bias on the output layer."""
     shape = Recurrent(cell=cell, score=score, embedding=4, hidden=3)
-    told = ours.command(job._replace(training=Training(shape, 1)))
+    told = ours.recurrent_command(job._replace(training=Training(shape, 1)))
     recipe = load_recipe(Path(told[3]), [])
     vocabulary, gates, after = 11, 4 if cell == "lstm" else 3, 0 if cell == "lstm" else 1
     encoder = 2 * (gates * 3 * (4 + 3 + 1) + after * 3)
@@ -93,16 +98,48 @@ def test_our_recipe_has_the_shape(job: Job, cell: Cell, score: Score) -> None:
     assert parameters(build(recipe.model, ["a"] * vocabulary, ["a"] * vocabulary, joint=True)) == expected
 
 
-def test_the_toolkits_are_told_the_same(job: Job) -> None:
-    joey = yaml.safe_load(Path(joeynmt.command(job)[4]).read_text())
-    open_nmt = yaml.safe_load(Path(opennmt.command(job)[4]).read_text())
-    weft = yaml.safe_load(Path(ours.command(job)[3]).read_text())
+def test_the_toolkits_are_told_the_same(job: Job[Recurrent]) -> None:
+    joey = yaml.safe_load(Path(joeynmt.recurrent_command(job)[4]).read_text())
+    open_nmt = yaml.safe_load(Path(opennmt.recurrent_command(job)[4]).read_text())
+    weft = yaml.safe_load(Path(ours.recurrent_command(job)[3]).read_text())
     assert joey["model"]["encoder"]["hidden_size"] == 256 == weft["model"]["encoder"]["cell"]["dim"]
     assert joey["model"]["decoder"]["hidden_size"] == 512 == weft["model"]["decoder"]["cell"]["dim"]
     assert open_nmt["src_vocab_size"] == job.pieces.vocabulary + 4  # with its marks: no piece is cut off
     assert open_nmt["hidden_size"] == 512  # of the decoder, and of the encoder's two directions together
     assert joey["training"]["updates"] == 40 == open_nmt["train_steps"] == weft["train"]["steps"]
     assert joey["training"]["batch_size"] == 4096 == open_nmt["batch_size"] == weft["train"]["batch_tokens"]
+
+
+@pytest.fixture
+def big(pieces: Pieces, tmp_path: Path) -> Job[Transformer]:
+    shape = Transformer(layers=2, dim=8, hidden=12, heads=2, dropout=0.3)
+    return Job(Training(shape, updates=5, batch_tokens=2048, smoothing=0.1), pieces, tmp_path)
+
+
+def test_our_recipe_has_the_transformers_shape(big: Job[Transformer]) -> None:
+    """Counted by hand, for a vocabulary of V with a bias on the output layer, whose weight is the embeddings'."""
+    told = ours.transformer_toolkit("float32").command(big)
+    recipe = load_recipe(Path(told[3]), [])
+    attention, network, norm = 4 * 8 * (8 + 1), 12 * (8 + 1) + 8 * (12 + 1), 2 * 8
+    encoder, decoder = 2 * (attention + network + 2 * norm) + norm, 2 * (2 * attention + network + 3 * norm) + norm
+    expected = 11 * 8 + 11 + encoder + decoder
+    assert parameters(build(recipe.model, ["a"] * 11, ["a"] * 11, joint=True)) == expected
+
+
+def test_the_toolkits_are_told_the_same_transformer(big: Job[Transformer]) -> None:
+    joey = yaml.safe_load(Path(joeynmt.TRANSFORMER.command(big)[4]).read_text())
+    open_nmt = yaml.safe_load(Path(opennmt.TRANSFORMER.command(big)[4]).read_text())
+    weft = yaml.safe_load(Path(ours.transformer_toolkit("float32").command(big)[3]).read_text())
+    encoder = weft["model"]["encoder"]
+    theirs = joey["model"]["encoder"]
+    assert encoder["layers"] == 2 == open_nmt["layers"] == theirs["num_layers"]
+    assert encoder["hidden"] == 12 == open_nmt["transformer_ff"] == theirs["ff_size"]
+    assert encoder["heads"] == 2 == open_nmt["heads"] == theirs["num_heads"]
+    assert weft["model"]["source"]["dim"] == 8 == open_nmt["hidden_size"] == theirs["hidden_size"]
+    assert encoder["attention_dropout"] == 0.3 == open_nmt["attention_dropout"][0] == theirs["dropout"]
+    smoothing = weft["objective"]["smoothing"]
+    assert smoothing == 0.1 == open_nmt["label_smoothing"] == joey["training"]["label_smoothing"]
+    assert weft["train"]["batch_tokens"] == 2048 == open_nmt["batch_size"] == joey["training"]["batch_size"]
 
 
 # --- What each toolkit tells -----------------------------------------------------------------------------------------
@@ -119,15 +156,15 @@ OPENNMT = """
 """
 
 
-def test_reading_joeynmt(job: Job) -> None:
+def test_reading_joeynmt(job: Job[Recurrent]) -> None:
     assert joeynmt.read(job, JOEYNMT) == Figures(12345, 874.0, 6.25)
 
 
-def test_reading_opennmt(job: Job) -> None:
+def test_reading_opennmt(job: Job[Recurrent]) -> None:
     assert opennmt.read(job, OPENNMT) == Figures(12345, 874.0, 6.2)
 
 
-def test_reading_ours(job: Job) -> None:
+def test_reading_ours(job: Job[Recurrent]) -> None:
     (job.folder / "run").mkdir()
     records = [
         '{"step": 20, "tokens_per_second": 500.0, "loss": 7.1}',
@@ -137,7 +174,7 @@ def test_reading_ours(job: Job) -> None:
     assert ours.read(job, "12,345 parameters\n") == Figures(12345, 874.5, 6.25)
 
 
-def test_a_run_that_stopped_early_has_no_figures(job: Job) -> None:
+def test_a_run_that_stopped_early_has_no_figures(job: Job[Recurrent]) -> None:
     with pytest.raises(UserError, match="another version"):
         opennmt.read(job, OPENNMT.replace("Step 40/", "Step 39/"))
 
@@ -186,7 +223,8 @@ def test_a_process_has_its_threads_and_its_output(tmp_path: Path) -> None:
     assert ran.output == f"3 {tmp_path}\n"
     if sys.platform == "linux":
         assert ran.peak is not None
-        assert 1 < ran.peak < 200
+        assert ran.anonymous is not None
+        assert 1 < ran.anonymous < ran.peak < 200
 
 
 def test_a_process_that_fails_is_told_with_the_end_of_its_output(tmp_path: Path) -> None:
@@ -198,13 +236,55 @@ def test_a_process_that_fails_is_told_with_the_end_of_its_output(tmp_path: Path)
 
 
 def test_ratios_are_taken_within_rounds() -> None:
-    ours = [Turn(Figures(10, speed, 6.0), 100.0) for speed in (200.0, 400.0, 300.0)]
-    other = [Turn(Figures(12, speed, 6.5), None) for speed in (100.0, 100.0, 200.0)]
-    report = make_report({"weft": ours, "other": other}, "weft")
-    assert report["other"]["ratio"] == {"median": 2.0, "min": 1.5, "max": 4.0, "rounds": [2.0, 4.0, 1.5]}
-    assert report["weft"]["ratio"] is None
+    report = make_report(rounds_of((200.0, 400.0, 300.0), (100.0, 100.0, 200.0)), ["weft"], {})
+    assert report["other"]["ratios"]["weft"] == {"median": 2.0, "min": 1.5, "max": 4.0, "rounds": [2.0, 4.0, 1.5]}
     assert report["weft"]["peak_memory_mib"] == 100.0
-    table = render(["heading"], report, "weft").split("\n")
-    assert "300 (200 - 400)" in table[3]
-    assert "2.00 (1.50 - 4.00)" in table[4]
-    assert len({len(line) for line in table[2:5]}) == 1
+    assert report["other"]["share"] is None
+    table = render(["heading"], report, ["weft"]).split("\n")
+    assert "| 300 (200 - 400) |" in table[4]
+    assert table[4].endswith("| - |")
+    assert "| 2.00 (1.50 - 4.00) |" in table[5]
+
+
+def test_a_share_of_the_possible_is_taken_within_rounds() -> None:
+    rounds = rounds_of((200.0, 400.0), (100.0, 100.0))
+    report = make_report(rounds, ["weft"], {"weft": [400.0, 500.0], "other": [400.0, 500.0]})
+    assert report["weft"]["share"]["rounds"] == [0.5, 0.8]
+    assert report["other"]["share"]["rounds"] == [0.25, 0.2]
+    assert "| 65% (50% - 80%) |" in render([], report, ["weft"])
+
+
+def test_a_peer_that_failed_once_is_left_out() -> None:
+    rounds = rounds_of((200.0, 400.0), (100.0, 100.0))
+    del rounds[1]["other"]
+    assert list(make_report(rounds, ["weft"], {})) == ["weft"]
+
+
+def rounds_of(ours: Sequence[float], others: Sequence[float]) -> list[Round]:
+    return [
+        {"weft": Turn(Figures(10, one, 6.0), 100.0, 50.0), "other": Turn(Figures(12, other, 6.5), None, None)}
+        for one, other in zip(ours, others, strict=True)
+    ]
+
+
+# --- Turns -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_peer_that_fails_is_told_and_the_others_go_on(
+    big: Job[Transformer], capsys: pytest.CaptureFixture[str]
+) -> None:
+    good = script("good", "print(1)", None)
+    bad = script("bad", "raise SystemExit(3)", Pins("bad", ()))
+    race = Race({one: Path(sys.executable) for one in (good, bad)}, big.training, big.pieces, 1)
+    assert list(take_round(race, 0)) == ["good"]
+    assert "bad failed with code 3" in capsys.readouterr().err
+
+
+def test_our_own_failure_ends_the_benchmark(big: Job[Transformer]) -> None:
+    ours = script("ours", "raise SystemExit(3)", None)
+    with pytest.raises(UserError, match="ours failed with code 3"):
+        take_round(Race({ours: Path(sys.executable)}, big.training, big.pieces, 1), 0)
+
+
+def script(name: str, code: str, pins: Pins | None) -> Toolkit[Transformer]:
+    return Toolkit(name, pins, lambda _: ["-c", code], lambda _, printed: Figures(1, float(len(printed)), 1.0))

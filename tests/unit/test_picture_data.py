@@ -182,6 +182,9 @@ def test_a_recipe_for_pictures_is_chosen(table: Path) -> None:
     assert chosen.recipe.data.max_length == 64
     assert "the source names pictures" in chosen.lines
     assert max(map(len, chosen.lines.split("\n"))) <= 100
+    (table.parent / "pictures" / "3.png").write_text("spoilt")
+    with pytest.raises(UserError, match=r"table\.tsv, line 4: .*3\.png: is no picture"):
+        choose_recipe([str(table)], [], 2.0, "cpu")
     (table.parent / "pictures" / "3.png").unlink()
     with pytest.raises(UserError, match=r"line 4: .* there is no such file"):
         choose_recipe([str(table)], [], 2.0, "cpu")

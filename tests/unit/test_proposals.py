@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from weft.core.marks import END, FIRST_PIECE
-from weft.data import cache
+from weft.data import building
 from weft.data.cache import build_or_open
 from weft.data.corpus import Corpus
 from weft.data.settings import Data
@@ -55,14 +55,16 @@ def test_classes_that_are_certain_leave_the_rest_to_the_others() -> None:
     assert inclusion(np.array([0.9, 0.06, 0.04]), 2) == pytest.approx([1.0, 0.6, 0.4])
 
 
-@pytest.mark.parametrize("part", [2, 2**20])
-def test_target_tokens_are_counted_a_part_at_a_time(part: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache, "COUNTED", part)
+@pytest.mark.parametrize("chunk", [2, 4096])
+def test_target_tokens_are_counted_a_chunk_at_a_time(
+    chunk: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(building, "CHUNK", chunk)
     path = tmp_path / "pairs.tsv"
     path.write_text("x y\ta b a\ny x\tb\n", "utf-8")
     tokenizer = Whitespace().learn(["a a a b b x x y y"])
     tokens = build_or_open(Corpus([path]), tokenizer, tokenizer, Data(cache=str(tmp_path / "cache")))
-    counted = tokens.target_counts(tokenizer.size)
+    counted = tokens.target_counts()
     pieces = dict(zip(tokenizer.vocabulary(), counted.tolist(), strict=True))
     assert counted[END] == 2
     assert (pieces["a"], pieces["b"], pieces["x"]) == (2, 2, 0)

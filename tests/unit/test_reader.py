@@ -216,6 +216,8 @@ WRONG: list[tuple[dict[Any, Any], str]] = [
         'encoder.kind: should be one of "narrow", "wide", 1, found',
     ),
     ({"reader": {"layers": 1}}, 'reader: says no "type"; it should be one of "recurrent", "pooled", "sized"'),
+    ({"reader": "none"}, 'reader: unknown type "none" (types: "recurrent", "pooled", "sized"); for none, write null'),
+    ({"clip": "None"}, 'clip: should be a number above 0, found "None"; for none, write null'),
     ({"stack": ["plain", {"type": "plain", "dim": 0}]}, "stack.1.dim: should be a whole number of at least 1, found 0"),
     ({"stack": [{"dim": 2}]}, 'stack.0: says no "type"; it should be one of "plain", "residual"'),
 ]
@@ -225,6 +227,12 @@ WRONG: list[tuple[dict[Any, Any], str]] = [
 def test_each_mistake_names_its_place(node: dict[Any, Any], text: str) -> None:
     (problem,) = problems_of({"files": ["a"], **node})
     assert problem.startswith(text)
+
+
+@pytest.mark.parametrize("node", [{"encoder": "none"}, {"seed": "none"}, {"reader": "nine"}])
+def test_null_is_named_only_where_it_may_stand_and_was_meant(node: dict[str, Any]) -> None:
+    (problem,) = problems_of({"files": ["a"], **node})
+    assert "null" not in problem
 
 
 def test_all_problems_come_at_once() -> None:

@@ -4,25 +4,46 @@ import json
 import os
 import signal
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from system.following import Quiet
+from weft.config.recipe import Recipe
+from weft.core.numbers import clock
+from weft.metric.better import better
+from weft.training.folder import RunFolder
 from weft.training.interrupt import listening
-from weft.training.log import Log
+from weft.training.log import Written
+from weft.training.loop import Loop
 from weft.training.meter import Meter
-from weft.training.progress import clock
+from weft.training.ranks import ON_CPU
 from weft.training.update import Sums
-from weft.training.validation import better
 
 
 def test_the_log_is_cut_back_to_the_checkpoint(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     lines = [json.dumps({"step": step}) for step in (10, 20, 30)]
     path.write_text("\n".join(lines) + '\n{"step": 35, "lo', "utf-8")
-    log = Log(path, 20)
+    log = Written(path, 20)
     log.write({"step": 21})
     assert [json.loads(line)["step"] for line in path.read_text("utf-8").split("\n")[:-1]] == [10, 20, 21]
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_the_log_is_read_where_it_is_written(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another rank could find it as a kill has left it, before the first has cut it back."""
+    ranks = replace(ON_CPU, number=number, size=2)
+    parts: Any = SimpleNamespace(spread=SimpleNamespace(ranks=ranks), noticed=())
+    (tmp_path / "log.jsonl").write_text('{"step": 0}\n{"step": 1, "lo\n', "utf-8")
+    monkeypatch.setattr(Loop, "_run", lambda *_: "done")
+    loop = Loop(RunFolder(tmp_path), Recipe(), parts, Quiet())
+    with listening() as interrupt:
+        assert loop.run(interrupt) == "done"
+    assert loop.history.reports == ([] if number else [{"step": 0}])
 
 
 def test_the_meter_gives_means_over_tokens_and_starts_anew(monkeypatch: pytest.MonkeyPatch) -> None:

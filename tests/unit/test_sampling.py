@@ -4,27 +4,32 @@ from collections import Counter
 
 import pytest
 import torch
+from torch import Tensor
 
-from unit.test_search import LIMIT, Toy, fixed
+from unit.test_search import LIMIT, LINES, Toy, fixed
+from weft.core.errors import UserError
 from weft.core.marks import BEGIN, END, PAD
 from weft.core.padded import Padded
-from weft.core.state import Hypothesis, State
+from weft.core.state import Hypothesis, Scores, State, Steer
+from weft.engine.widening import wider
 from weft.search.beam import Beam
+from weft.search.diverse import DiverseBeam
 from weft.search.exhaustive import Exhaustive
 from weft.search.forced import forced_scores
 from weft.search.greedy import Greedy
 from weft.search.prefix import after_prefix
 from weft.search.role import Search
-from weft.search.sampling import Sampling
+from weft.search.sampling import AT_ONCE, Sampling
+from weft.search.truncation import above, nucleus, top_k
 
 PROBABILITIES = torch.tensor([0.1, 0.1, 0.3, 0.4, 0.1], dtype=torch.float64)  # of PAD, BEGIN, END and two pieces
 
 
-def first_tokens(temperature: float, count: int) -> list[float]:
+def shares(sampling: Sampling, count: int) -> list[float]:
     """The shares of END and the two pieces among so many draws of a first token."""
     toy, state = fixed(PROBABILITIES.log().tolist(), [-9, -9, 0, -9, -9])
     rows = torch.zeros(count, dtype=torch.long)
-    found = Sampling(temperature=temperature)(toy, state.select(rows, rows), torch.ones_like(rows))
+    found = sampling(toy, state.select(rows, rows), torch.ones_like(rows), torch.arange(count))
     drawn = Counter((*one.tokens, END)[0] for (one,) in found)
     assert sum(drawn.values()) == count
     return [drawn[token] / count for token in (END, 3, 4)]
@@ -33,12 +38,12 @@ def first_tokens(temperature: float, count: int) -> list[float]:
 @pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])
 def test_tokens_come_as_often_as_they_are_probable(temperature: float) -> None:
     wanted = PROBABILITIES[END:] ** (1 / temperature)
-    assert first_tokens(temperature, 3000) == pytest.approx((wanted / wanted.sum()).tolist(), abs=0.04)
+    assert shares(Sampling(temperature=temperature), 3000) == pytest.approx((wanted / wanted.sum()).tolist(), abs=0.04)
 
 
 def test_a_low_temperature_is_greedy() -> None:
     toy = Toy(3)
-    assert Sampling(temperature=1e-6)(toy, toy.start(6), LIMIT) == Greedy()(toy, toy.start(6), LIMIT)
+    assert Sampling(temperature=1e-6)(toy, toy.start(6), LIMIT, LINES) == Greedy()(toy, toy.start(6), LIMIT, LINES)
 
 
 def tokens(found: list[list[Hypothesis]]) -> list[tuple[int, ...]]:
@@ -47,7 +52,7 @@ def tokens(found: list[list[Hypothesis]]) -> list[tuple[int, ...]]:
 
 def test_equal_seeds_draw_the_same_and_others_do_not() -> None:
     toy, limit = Toy(8, end=-2.0), torch.full((6,), 5)
-    drawn = [tokens(Sampling(seed=seed)(toy, toy.start(6), limit)) for seed in (1, 1, 2)]
+    drawn = [tokens(Sampling(seed=seed)(toy, toy.start(6), limit, LINES)) for seed in (1, 1, 2)]
     assert drawn[0] == drawn[1]
     assert drawn[0] != drawn[2]
 
@@ -57,15 +62,80 @@ def test_sentences_beside_one_another_have_draws_of_their_own() -> None:
     rows = torch.zeros(6, dtype=torch.long)
     same = toy.start(1).select(rows, rows)
     alike = State((same.memory[0], torch.arange(6)), (same.carry[0], torch.arange(6)))
-    drawn = tokens(Sampling()(toy, alike, limit))
+    drawn = tokens(Sampling()(toy, alike, limit, LINES))
     assert len(set(drawn)) > 3
     fewer = toy.start(2)
-    assert tokens(Sampling()(toy, fewer, limit[:2])) == tokens(Sampling()(toy, toy.start(6), limit))[:2]
+    everything = tokens(Sampling()(toy, toy.start(6), limit, LINES))
+    assert tokens(Sampling()(toy, fewer, limit[:2], LINES[:2])) == everything[:2]
+
+
+def test_draws_depend_on_the_line_and_not_on_the_batch() -> None:
+    toy, limit, order = Toy(8, end=-2.0), torch.full((6,), 5), torch.tensor([4, 2, 0, 5, 1, 3])
+    sampling = Sampling(best=3, top_p=0.9)
+    everything = sampling(toy, toy.start(6), limit, LINES + 70)
+    shuffled = sampling(toy, toy.start(6).select(order, order), limit, LINES[order] + 70)
+    assert shuffled == [everything[sentence] for sentence in order.tolist()]
+    assert everything != sampling(toy, toy.start(6), limit, LINES)
+
+
+def test_several_outputs_are_draws_of_their_own_and_more_do_not_change_the_first() -> None:
+    toy, limit = Toy(8, end=-2.0), torch.full((6,), 5)
+    five, two = (Sampling(best=best)(toy, toy.start(6), limit, LINES) for best in (5, 2))
+    twenty = Sampling(best=20)(toy, toy.start(6), limit, LINES)
+    assert [row[:5] for row in twenty] == five
+    assert [len(row) for row in twenty] == [20] * 6
+    assert max(toy.rows_seen) == 6 * AT_ONCE
+    assert [row[:2] for row in five] == two
+    assert max(len({one.tokens for one in row}) for row in five) > 3
+    certain, state = fixed([-99, -99, -99, 0, -99], [-99, -99, 0, -99, -99])
+    assert tokens(Sampling(best=3)(certain, state, torch.tensor([3]), LINES[:1])) == [(3,)] * 3
+
+
+def kept(row: Tensor) -> list[int]:
+    return row[0].isfinite().nonzero()[:, 0].tolist()
+
+
+def test_what_is_left_out() -> None:
+    logits = torch.tensor([[0.05, 0.4, 0.3, 0.05, 0.2]]).log() + 7  # not normalised
+    assert [kept(top_k(logits, count)) for count in (1, 3, 4, 9)] == [[1], [1, 2, 4], [0, 1, 2, 4], [0, 1, 2, 3, 4]]
+    assert [kept(nucleus(logits, share)) for share in (0.01, 0.5, 0.75)] == [[1], [1, 2], [1, 2, 4]]
+    assert kept(nucleus(logits, 1.0)) == [0, 1, 2, 3, 4]
+    assert [kept(above(logits, share)) for share in (0.01, 0.4, 0.6, 1.0)] == [[0, 1, 2, 3, 4], [1, 2, 4], [1, 2], [1]]
+    never = torch.full((1, 3), float("-inf"))
+    assert kept(top_k(never, 2)) == kept(nucleus(never, 0.5)) == kept(above(never, 0.5)) == []
+
+
+@pytest.mark.parametrize(
+    ("sampling", "wanted"),
+    [
+        (Sampling(top_k=2), [3 / 7, 4 / 7, 0]),
+        (Sampling(top_p=0.6), [3 / 7, 4 / 7, 0]),
+        (Sampling(min_p=0.5), [3 / 7, 4 / 7, 0]),
+        (Sampling(temperature=0.1, min_p=0.5), [0, 1, 0]),  # temperature comes first: 0.75^10 is not half of 1
+        (Sampling(top_k=1, top_p=0.9), [0, 1, 0]),
+    ],
+)
+def test_what_is_left_out_is_never_drawn(sampling: Sampling, wanted: list[float]) -> None:
+    assert shares(sampling, 800) == pytest.approx(wanted, abs=0.07)
+
+
+def test_constraints_need_beam_search() -> None:
+    toy, state = fixed([0, 0, -1, -1, -1])
+    nothing = torch.zeros(1, 0, dtype=torch.long)
+
+    def steered(last: Tensor, state: State) -> tuple[Scores, State]:
+        scores, state = toy(last, state)
+        return scores._replace(steer=Steer(nothing, nothing, LINES[:1], LINES[:1])), state
+
+    for search in (Sampling(), Greedy(), DiverseBeam(size=2, groups=2)):
+        with pytest.raises(UserError, match="lexical constraints need beam search"):
+            search(steered, state, torch.tensor([3]), LINES[:1])
+    assert Exhaustive()(steered, state, torch.tensor([3]), LINES[:1])
 
 
 def test_scores_are_the_models_own() -> None:
     toy = Toy(7, end=-1.0)
-    for sentence, (one,) in enumerate(Sampling(temperature=3.0)(toy, toy.start(6), LIMIT)):
+    for sentence, (one,) in enumerate(Sampling(temperature=3.0)(toy, toy.start(6), LIMIT, LINES)):
         row = torch.tensor([sentence])
         (forced,) = forced_scores(toy, toy.start(6).select(row, row), Padded.of([[*one.tokens, END]]))
         assert one.score == pytest.approx(forced.score, abs=1e-12)
@@ -76,9 +146,9 @@ def test_scores_are_the_models_own() -> None:
 def test_the_impossible_is_never_drawn() -> None:
     never = float("-inf")
     toy, state = fixed([0, 0, never, never, -50], [0, 0, -1, never, never])
-    assert tokens(Sampling()(toy, state, torch.tensor([3]))) == [(4,)]
+    assert tokens(Sampling()(toy, state, torch.tensor([3]), LINES[:1])) == [(4,)]
     toy, state = fixed([0, 0, never, never, never])
-    assert Sampling()(toy, state, torch.tensor([3])) == [[]]
+    assert Sampling()(toy, state, torch.tensor([3]), LINES[:1]) == [[]]
 
 
 @pytest.mark.parametrize("search", [Greedy(), Beam(size=3, best=2), Exhaustive(best=2), Sampling()])
@@ -86,8 +156,17 @@ def test_the_impossible_is_never_drawn() -> None:
 def test_what_follows_a_prefix_has_the_scores_it_has_after_it(search: Search, prefix: list[int]) -> None:
     toy = Toy(2, end=-1.0)
     step, state = after_prefix(toy, toy.start(1), torch.tensor(prefix, dtype=torch.long))
-    (found,) = search(step, state, torch.tensor([3]))
+    (found,) = search(step, state, torch.tensor([3]), LINES[:1])
     assert found
     for one in found:
         (whole,) = forced_scores(toy, toy.start(1), Padded.of([[*prefix, *one.tokens, END]]))
         assert one.token_scores == pytest.approx(whole.token_scores[len(prefix) :], abs=1e-12)
+
+
+def test_asked_for_alternatives_sampling_draws_them_and_greedy_becomes_a_beam() -> None:
+    sampling: dict[str, object] = {"type": "sampling", "best": 1, "top_k": 5}
+    assert wider(sampling, "beam", None, 3) == {**sampling, "best": 3}
+    assert wider(sampling, "beam", 4, 3) == {"type": "beam", "size": 4, "best": 3}
+    assert wider({"type": "greedy"}, "beam", None, 7) == {"type": "beam", "size": 7, "best": 7}
+    diverse = {"type": "diverse", "size": 6, "groups": 3, "best": 1}
+    assert wider(diverse, "beam", None, 3) == {**diverse, "best": 3}

@@ -16,16 +16,18 @@ from weft.core.padded import Padded
 from weft.core.state import Hypothesis, Scores, State
 from weft.core.types import Make
 from weft.search.beam import Beam
+from weft.search.diverse import DiverseBeam
 from weft.search.exhaustive import Exhaustive
 from weft.search.forced import forced_scores
 from weft.search.greedy import Greedy
-from weft.search.penalties import GNMT, Average, NoPenalty, Penalty
+from weft.search.rankings import GNMT, Average, NoPenalty, Ranking, Reward
 from weft.search.role import Search
 from weft.search.top import top
 
 ROWS, SOURCE = 997, 3
-PENALTIES = [NoPenalty, Average, GNMT, partial(Average, alpha=0.5)]
+PENALTIES = [NoPenalty, Average, GNMT, partial(Average, alpha=0.5), Reward]
 LIMIT = torch.tensor([3, 0, 4, 1, 2, 4])
+LINES = torch.arange(6)
 
 
 class Toy:
@@ -73,7 +75,7 @@ def fixed(*rows: Sequence[float]) -> tuple["Toy", State]:
     return Fixed(0), State(memory=torch.zeros(1, 2), carry=(torch.zeros(1, dtype=torch.long),))
 
 
-def brute_force(toy: Toy, sentences: int, limit: Tensor, penalty: Penalty) -> list[list[Hypothesis]]:
+def brute_force(toy: Toy, sentences: int, limit: Tensor, penalty: Ranking) -> list[list[Hypothesis]]:
     """Every output there is, best first."""
     pieces = range(FIRST_PIECE, toy.log_probs.shape[1])
     results = []
@@ -88,9 +90,9 @@ def brute_force(toy: Toy, sentences: int, limit: Tensor, penalty: Penalty) -> li
     return results
 
 
-def normalised(hypothesis: Hypothesis, penalty: Penalty) -> float:
-    length = torch.tensor(len(hypothesis.token_scores), dtype=torch.float64)
-    return hypothesis.score / float(penalty(length))
+def normalised(hypothesis: Hypothesis, penalty: Ranking) -> float:
+    score = torch.tensor(hypothesis.score, dtype=torch.float64)
+    return float(penalty(score, torch.full_like(score, len(hypothesis.token_scores))))
 
 
 def assert_same(found: list[list[Hypothesis]], wanted: list[list[Hypothesis]]) -> None:
@@ -106,24 +108,28 @@ SEARCHES: list[Search] = [
     Beam(size=1),
     Beam(size=3, best=2),
     Beam(size=4, best=4, stop="limit"),
+    Beam(size=3, best=3, keep_greedy=True),
     Beam(size=2, length_penalty=NoPenalty, stop="limit"),
+    Beam(size=3, best=2, length_penalty=Reward, stop="limit"),
+    Beam(size=3, best=2, stop="top"),
+    DiverseBeam(size=4, groups=2, best=3, stop="limit"),
     Exhaustive(best=3),
 ]
 
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("penalty", PENALTIES)
-def test_beam_of_one_is_greedy(seed: int, penalty: Make[Penalty]) -> None:
+def test_beam_of_one_is_greedy(seed: int, penalty: Make[Ranking]) -> None:
     toy = Toy(seed)
-    beam = Beam(size=1, length_penalty=penalty)(toy, toy.start(6), LIMIT)
-    greedy = Greedy()(toy, toy.start(6), LIMIT)
+    beam = Beam(size=1, length_penalty=penalty)(toy, toy.start(6), LIMIT, LINES)
+    greedy = Greedy()(toy, toy.start(6), LIMIT, LINES)
     assert beam == greedy
     assert all(len(row) == 1 for row in greedy)
 
 
 def test_greedy_takes_the_most_probable_token_each_time() -> None:
     toy = Toy(3, end=-1.0)
-    for sentence, (found,) in enumerate(Greedy()(toy, toy.start(6), LIMIT)):
+    for sentence, (found,) in enumerate(Greedy()(toy, toy.start(6), LIMIT, LINES)):
         row = torch.tensor([sentence])
         state = toy.start(6).select(row, row)
         last = torch.tensor([BEGIN])
@@ -136,24 +142,40 @@ def test_greedy_takes_the_most_probable_token_each_time() -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("penalty", PENALTIES)
-def test_wide_beam_and_exhaustive_are_brute_force(seed: int, penalty: Make[Penalty]) -> None:
+def test_wide_beam_and_exhaustive_are_brute_force(seed: int, penalty: Make[Ranking]) -> None:
     toy = Toy(seed, end=-0.5)
     wanted = [row[:3] for row in brute_force(toy, 6, LIMIT, penalty())]
-    beam = Beam(size=100, best=3, length_penalty=penalty, stop="limit")(toy, toy.start(6), LIMIT)
-    exhaustive = Exhaustive(best=3, length_penalty=penalty)(toy, toy.start(6), LIMIT)
+    beam = Beam(size=100, best=3, length_penalty=penalty, stop="limit")(toy, toy.start(6), LIMIT, LINES)
+    exhaustive = Exhaustive(best=3, length_penalty=penalty)(toy, toy.start(6), LIMIT, LINES)
     assert_same(beam, wanted)
     assert_same(exhaustive, wanted)
 
 
+def test_a_beam_can_lose_what_greedy_search_finds_unless_it_keeps_that() -> None:
+    toy, sentences = Toy(5, end=-3.0), 60
+    limit, lines = torch.full((sentences,), 8), torch.arange(sentences)
+
+    def found(search: Search) -> list[float]:
+        return [best.score for [best] in search(toy, toy.start(sentences), limit, lines)]
+
+    greedy = found(Greedy())
+    beam, kept = (
+        found(Beam(size=2, length_penalty=NoPenalty, stop="limit", keep_greedy=keep)) for keep in (False, True)
+    )
+    assert any(score < least - 1e-9 for score, least in zip(beam, greedy, strict=True))
+    assert all(score >= least - 1e-9 for score, least in zip(kept, greedy, strict=True))
+    assert any(score > least + 1e-9 for score, least in zip(kept, greedy, strict=True))
+
+
 def test_normalisation_changes_the_winner() -> None:
     toy = Toy(0, end=-0.5)
-    plain = Exhaustive(length_penalty=NoPenalty)(toy, toy.start(6), LIMIT)
-    assert plain != Exhaustive(length_penalty=Average)(toy, toy.start(6), LIMIT)
+    plain = Exhaustive(length_penalty=NoPenalty)(toy, toy.start(6), LIMIT, LINES)
+    assert plain != Exhaustive(length_penalty=Average)(toy, toy.start(6), LIMIT, LINES)
 
 
 def test_exhaustive_tries_the_most_probable_first() -> None:
     toy, state = fixed([0, 0, -9, -5, -0.1], [0, 0, -0.1, -9, -9])
-    (found,) = Exhaustive(length_penalty=NoPenalty)(toy, state, torch.tensor([9]))
+    (found,) = Exhaustive(length_penalty=NoPenalty)(toy, state, torch.tensor([9]), LINES[:1])
     assert found[0].tokens == (4,)
     assert len(toy.rows_seen) == 2
 
@@ -161,7 +183,7 @@ def test_exhaustive_tries_the_most_probable_first() -> None:
 def test_exhaustive_prunes() -> None:
     toy = Toy(1, end=2.0)
     limit = torch.tensor([5])
-    Exhaustive(length_penalty=NoPenalty)(toy, toy.start(1), limit)
+    Exhaustive(length_penalty=NoPenalty)(toy, toy.start(1), limit, LINES[:1])
     prefixes = sum(3**length for length in range(6))
     assert len(toy.rows_seen) < prefixes / 4
 
@@ -169,7 +191,7 @@ def test_exhaustive_prunes() -> None:
 @pytest.mark.parametrize("search", SEARCHES)
 def test_returned_score_is_forced_score(search: Search) -> None:
     toy = Toy(7, end=-1.0)
-    for sentence, hypotheses in enumerate(search(toy, toy.start(6), LIMIT)):
+    for sentence, hypotheses in enumerate(search(toy, toy.start(6), LIMIT, LINES)):
         assert hypotheses
         row = torch.tensor([sentence])
         state = toy.start(6).select(row, row.repeat(len(hypotheses)))
@@ -181,11 +203,11 @@ def test_returned_score_is_forced_score(search: Search) -> None:
 @pytest.mark.parametrize("end", [-1.0, 1.0])
 def test_batch_is_one_at_a_time(search: Search, end: float) -> None:
     toy = Toy(11, end=end)
-    together = search(toy, toy.start(6), LIMIT)
+    together = search(toy, toy.start(6), LIMIT, LINES)
     alone = []
     for sentence in range(6):
         row = torch.tensor([sentence])
-        alone += search(toy, toy.start(6).select(row, row), LIMIT[row])
+        alone += search(toy, toy.start(6).select(row, row), LIMIT[row], LINES[row])
     assert together == alone
 
 
@@ -193,15 +215,15 @@ def test_batch_is_one_at_a_time(search: Search, end: float) -> None:
 def test_results_keep_the_order_of_the_batch(search: Search) -> None:
     toy = Toy(12)
     order = torch.tensor([4, 2, 0, 5, 1, 3])
-    forwards = search(toy, toy.start(6), LIMIT)
-    shuffled = search(toy, toy.start(6).select(order, order), LIMIT[order])
+    forwards = search(toy, toy.start(6), LIMIT, LINES)
+    shuffled = search(toy, toy.start(6).select(order, order), LIMIT[order], LINES[order])
     assert shuffled == [forwards[sentence] for sentence in order.tolist()]
 
 
 @pytest.mark.parametrize("search", SEARCHES)
 def test_limits_hold_and_no_output_comes_twice(search: Search) -> None:
     toy = Toy(5, end=-3.0)
-    found = search(toy, toy.start(6), LIMIT)
+    found = search(toy, toy.start(6), LIMIT, LINES)
     for hypotheses, limit in zip(found, LIMIT.tolist(), strict=True):
         assert all(len(one.tokens) <= limit for one in hypotheses)
         assert all(min(one.tokens, default=FIRST_PIECE) >= FIRST_PIECE for one in hypotheses)
@@ -209,9 +231,9 @@ def test_limits_hold_and_no_output_comes_twice(search: Search) -> None:
 
 
 @pytest.mark.parametrize("penalty", PENALTIES)
-def test_best_come_first(penalty: Make[Penalty]) -> None:
+def test_best_come_first(penalty: Make[Ranking]) -> None:
     toy = Toy(9)
-    for hypotheses in Beam(size=4, best=4, length_penalty=penalty)(toy, toy.start(6), LIMIT):
+    for hypotheses in Beam(size=4, best=4, length_penalty=penalty)(toy, toy.start(6), LIMIT, LINES):
         scores = [normalised(one, penalty()) for one in hypotheses]
         assert scores == sorted(scores, reverse=True)
 
@@ -219,7 +241,7 @@ def test_best_come_first(penalty: Make[Penalty]) -> None:
 @pytest.mark.parametrize("width", [1, 4])
 def test_memory_is_not_repeated_and_finished_sentences_leave(width: int) -> None:
     toy = Toy(2, end=-1.0)
-    Beam(size=width)(toy, toy.start(6), LIMIT)
+    Beam(size=width)(toy, toy.start(6), LIMIT, LINES)
     assert toy.sentences_seen[0] == 6
     assert toy.sentences_seen == sorted(toy.sentences_seen, reverse=True)
     assert toy.sentences_seen[1] <= 5  # the sentence with limit 0 has left
@@ -228,7 +250,7 @@ def test_memory_is_not_repeated_and_finished_sentences_leave(width: int) -> None
 
 def test_greedy_lets_finished_sentences_leave() -> None:
     toy = Toy(2, end=-1.0)
-    Greedy()(toy, toy.start(6), LIMIT)
+    Greedy()(toy, toy.start(6), LIMIT, LINES)
     assert toy.sentences_seen[0] == 6
     assert toy.sentences_seen[1] <= 5
     assert toy.rows_seen == toy.sentences_seen
@@ -237,9 +259,9 @@ def test_greedy_lets_finished_sentences_leave() -> None:
 def test_stopping_rules() -> None:
     toy = Toy(8)
     limit = torch.full((6,), 12)
-    early = Beam(size=3, length_penalty=Average)(toy, toy.start(6), limit)
+    early = Beam(size=3, length_penalty=Average)(toy, toy.start(6), limit, LINES)
     steps = len(toy.rows_seen)
-    late = Beam(size=3, length_penalty=Average, stop="limit")(toy, toy.start(6), limit)
+    late = Beam(size=3, length_penalty=Average, stop="limit")(toy, toy.start(6), limit, LINES)
     assert steps < len(toy.rows_seen) - steps
     better = [
         normalised(one, Average()) - normalised(other, Average()) for (one,), (other,) in zip(late, early, strict=True)
@@ -248,23 +270,38 @@ def test_stopping_rules() -> None:
     assert max(better) > 0
 
 
+def test_first_and_top_stop_with_an_end() -> None:
+    rows = [0, 0, -3, -1, -2], [0, 0, -1.5, -1, -9], [0, 0, -0.1, -9, -9]
+    told = {}
+    for stop in ("first", "top", "finished"):
+        toy, state = fixed(*rows)
+        (found,) = Beam(size=3, length_penalty=NoPenalty, stop=stop)(toy, state, torch.tensor([9]), LINES[:1])
+        told[stop] = (found[0].tokens, len(toy.rows_seen))
+    assert told["first"] == ((), 1)  # -3 is among the first three
+    assert told["top"] == ((3, 3), 3)  # -2.1 is better than what does not end
+    assert told["finished"] == ((3, 3), 3)
+    toy, state = fixed(*rows)
+    (found,) = Beam(size=3, best=2, length_penalty=NoPenalty, stop="first")(toy, state, torch.tensor([9]), LINES[:1])
+    assert [one.tokens for one in found] == [(3,), ()]  # as soon as there are two
+
+
 def test_limit_rule_stops_when_nothing_can_win() -> None:
     toy, state = fixed([0, 0, -0.1, -3, -4])
-    (found,) = Beam(size=2, length_penalty=NoPenalty, stop="limit")(toy, state, torch.tensor([50]))
+    (found,) = Beam(size=2, length_penalty=NoPenalty, stop="limit")(toy, state, torch.tensor([50]), LINES[:1])
     assert found[0].tokens == ()
     assert len(toy.rows_seen) == 1
 
 
 def test_limit_rule_goes_on_while_the_longest_output_can_win() -> None:
     toy, state = fixed([0, 0, -1, -1.5, -9], [0, 0, -0.1, -9, -9])
-    (found,) = Beam(size=2, length_penalty=Average, stop="limit")(toy, state, torch.tensor([1]))
+    (found,) = Beam(size=2, length_penalty=Average, stop="limit")(toy, state, torch.tensor([1]), LINES[:1])
     assert found[0].tokens == (3,)  # -1.6 / 2 is better than -1 / 1, although -1.5 / 1 is not
 
 
 @pytest.mark.parametrize("search", SEARCHES)
 def test_limit_of_zero_leaves_only_the_end(search: Search) -> None:
     toy = Toy(4)
-    for (found,) in search(toy, toy.start(2), torch.tensor([0, 0])):
+    for (found,) in search(toy, toy.start(2), torch.tensor([0, 0]), LINES[:2]):
         assert found.tokens == ()
         assert len(found.token_scores) == len(found.attention) == 1
         assert found.score == found.token_scores[0]
@@ -274,29 +311,29 @@ def test_limit_of_zero_leaves_only_the_end(search: Search) -> None:
 def test_end_that_was_forced_is_not_finished(search: Search) -> None:
     limit = torch.tensor([2])
     toy, state = fixed([0, 0, -9, -1, -20], [0, 0, -9, -1, -20], [0, 0, -2, -1, -20])
-    found = search(toy, state, limit)[0][0]
+    found = search(toy, state, limit, LINES[:1])[0][0]
     assert (found.tokens, found.token_scores, found.finished) == ((3, 3), (-1, -1, -2), False)
     toy, state = fixed([0, 0, -9, -1, -20], [0, 0, -9, -1, -20], [0, 0, -1, -1, -20])
-    found = search(toy, state, limit)[0][0]
+    found = search(toy, state, limit, LINES[:1])[0][0]
     assert (found.tokens, found.token_scores, found.finished) == ((3, 3), (-1, -1, -1), True)
 
 
 @pytest.mark.parametrize("vocabulary", [3, 4])
 def test_beam_wider_than_there_are_candidates(vocabulary: int) -> None:
     toy = Toy(6, vocabulary)
-    beam = Beam(size=7, best=7, stop="limit")(toy, toy.start(6), LIMIT)
+    beam = Beam(size=7, best=7, stop="limit")(toy, toy.start(6), LIMIT, LINES)
     assert_same(beam, brute_force(toy, 6, LIMIT, Average()))
 
 
 @pytest.mark.parametrize("search", [Greedy(), Beam(size=1), Beam(size=2), Beam(size=2, stop="limit")])
 def test_of_equal_tokens_the_lowest_id_wins(search: Search) -> None:
     toy, state = fixed([-1, -1, -5] + [-1] * 300, [-1, -1, -0.5] + [-1] * 300)
-    assert search(toy, state, torch.tensor([4]))[0][0].tokens == (FIRST_PIECE,)
+    assert search(toy, state, torch.tensor([4]), LINES[:1])[0][0].tokens == (FIRST_PIECE,)
 
 
 def test_ties_across_hypotheses_keep_the_order() -> None:
     toy, state = fixed([0, 0, -9, -1, -1, -1], [0, 0, -9, -1, -1, -1], [0, 0, -1, -9, -9, -9])
-    (found,) = Beam(size=4, best=4)(toy, state, torch.tensor([5]))
+    (found,) = Beam(size=4, best=4)(toy, state, torch.tensor([5]), LINES[:1])
     assert [one.tokens for one in found] == [(3, 3), (3, 4), (3, 5), (4, 3)]
 
 
@@ -304,32 +341,40 @@ def test_ties_across_hypotheses_keep_the_order() -> None:
 def test_impossible_outputs_are_not_returned(search: Search) -> None:
     never = float("-inf")
     toy, state = fixed([0, 0, never, -1, -2])
-    assert search(toy, state, torch.tensor([3])) == [[]]
+    assert search(toy, state, torch.tensor([3]), LINES[:1]) == [[]]
     toy, state = fixed([0, 0, -1, never, never], [never] * 5)
-    (found,) = search(toy, state, torch.tensor([3]))
+    (found,) = search(toy, state, torch.tensor([3]), LINES[:1])
     assert [one.tokens for one in found] == [()]
     toy, state = fixed([0, 0, never, never, never])
-    assert search(toy, state, torch.tensor([3])) == [[]]
+    assert search(toy, state, torch.tensor([3]), LINES[:1]) == [[]]
 
 
 @pytest.mark.parametrize("search", SEARCHES)
 def test_a_step_without_attention(search: Search) -> None:
     toy, state = fixed([0, 0, -2, -1, -3], [0, 0, -1, -2, -3])
-    assert all(one.attention == () for one in search(toy, state, torch.tensor([2]))[0])
+    assert all(one.attention == () for one in search(toy, state, torch.tensor([2]), LINES[:1])[0])
 
 
 @pytest.mark.parametrize("search", SEARCHES)
 def test_no_sentences(search: Search) -> None:
     toy = Toy(0)
-    assert search(toy, toy.start(0), torch.tensor([], dtype=torch.long)) == []
+    assert search(toy, toy.start(0), LINES[:0], LINES[:0]) == []
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_other_precisions(dtype: torch.dtype) -> None:
     toy = Toy(10, end=-1.0)
     toy.log_probs = toy.log_probs.to(dtype)
-    beam = Beam(size=100, stop="limit")(toy, toy.start(6), LIMIT)
-    assert_same(beam, Exhaustive()(toy, toy.start(6), LIMIT))
+    beam = Beam(size=100, stop="limit")(toy, toy.start(6), LIMIT, LINES)
+    assert_same(beam, Exhaustive()(toy, toy.start(6), LIMIT, LINES))
+
+
+def test_a_reward_is_counted_up_to_the_limit() -> None:
+    toy, state = fixed([0, 0, -1, -1.5, -9], [0, 0, -0.1, -9, -9])
+    rewarded = partial(Reward, gamma=0.7)
+    for search in (Beam(size=2, length_penalty=rewarded, stop="limit"), Exhaustive(length_penalty=rewarded)):
+        (found,) = search(toy, state, torch.tensor([1]), LINES[:1])
+        assert found[0].tokens == (3,)  # -1.6 + 1.4 is better than -1 + 0.7, although -1.5 + 0.7 is not
 
 
 def test_more_hypotheses_than_the_beam_holds() -> None:
@@ -346,12 +391,13 @@ def test_forced_scores_are_the_models() -> None:
     assert cut == Hypothesis((3, 4), -7, (-1, -6), finished=False)
 
 
-def test_penalties() -> None:
-    lengths = torch.tensor([1.0, 4.0, 7.0])
-    assert NoPenalty()(lengths).tolist() == [1, 1, 1]
-    assert Average()(lengths).tolist() == [1, 4, 7]
-    assert Average(alpha=0.5)(lengths).tolist() == pytest.approx([1, 2, 7**0.5])
-    assert GNMT(alpha=2)(lengths).tolist() == pytest.approx([1, 2.25, 4])
+def test_rankings() -> None:
+    scores, lengths = torch.tensor([-2.0, -8.0, -9.0]), torch.tensor([1.0, 4.0, 7.0])
+    assert NoPenalty()(scores, lengths).tolist() == [-2, -8, -9]
+    assert Average()(scores, lengths).tolist() == pytest.approx([-2, -2, -9 / 7])
+    assert Average(alpha=0.5)(scores, lengths).tolist() == pytest.approx([-2, -4, -9 / 7**0.5])
+    assert GNMT(alpha=2)(scores, lengths).tolist() == pytest.approx([-2, -8 / 2.25, -9 / 4])
+    assert Reward(gamma=0.25)(scores, lengths).tolist() == pytest.approx([-1.75, -7, -7.25])
 
 
 @given(st.lists(st.lists(st.sampled_from([-1.0, -2.0, -3.0, float("-inf")]), min_size=9, max_size=9), min_size=1))
@@ -368,5 +414,5 @@ def test_marks_are_never_produced_even_when_most_probable() -> None:
     toy = Toy(13)
     toy.log_probs[:, [PAD, BEGIN]] = 0.0
     for search in SEARCHES:
-        found = search(toy, toy.start(6), LIMIT)
+        found = search(toy, toy.start(6), LIMIT, LINES)
         assert not {PAD, BEGIN, END} & {token for row in found for one in row for token in one.tokens}

@@ -1,6 +1,7 @@
 """The spelling benchmark: tests that do not leak into training, shares and their intervals."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,10 +10,15 @@ from benchmarks import spelling
 from benchmarks.shares import Share
 from benchmarks.spelling import Case, Made, Removed
 
+import weft
+from unit.untrained import untrained
 from weft.core.errors import UserError
 from weft.corpora.catalogue import CODESPELL
 from weft.corpora.folder import CorpusFolder
 from weft.data.corpus import Corpus
+from weft.engine.translation import NOTHING, Translation
+from weft.engine.translator import Translator
+from weft.text.learners import Character
 
 FREQUENT = ["the 23135851162", "receipt 2500000", "believe 90000000", "quay 1200"]
 
@@ -49,7 +55,7 @@ def test_a_file_that_is_no_test_set_is_told(text: str, message: str, tmp_path: P
 def test_frequent_words_are_misspelled_more_often() -> None:
     frequencies = spelling.read_frequencies(FREQUENT)
     wanted = {word.text: word.copies for word in spelling.words_to_learn(frequencies, {"quay", "rare"}, 2)}
-    assert wanted == {"the": 21, "believe": 12, "quay": 3, "rare": 3}
+    assert wanted == {"the": 1114, "believe": 121, "quay": 8, "rare": 8}
 
 
 def test_nothing_that_is_tested_is_trained_on(
@@ -65,18 +71,36 @@ def test_nothing_that_is_tested_is_trained_on(
     assert list(Corpus([data / "valid.tsv"]).pairs()) == [("recept", "receipt")]
     removed = Removed(**json.loads((data / "removed.json").read_text("utf-8")))
     assert removed.of_list == 1
-    assert removed.of_noise == 21 + 12 + 6 - (len(train) - 3) > 0
+    assert removed.of_noise == 1114 + 121 + 29 - (len(train) - 3) > 0
     leaked = [wrong for wrong, _ in train].count("reciept")
     spelling.check_no_leak(data / "train.tsv", held_out, tmp_path / "set.txt")
     with pytest.raises(UserError, match=rf"holds {leaked} pairs whose misspelling .* asks for"):
         spelling.check_no_leak(data / "train.tsv", {"reciept"}, tmp_path / "set.txt")
 
 
-def test_a_list_of_words_helps() -> None:
-    assert spelling.first_word(["recept", "receipt"], {"receipt"}) == "receipt"
-    assert spelling.first_word(["recept", "recipt"], {"receipt"}) == "recept"
+def test_any_of_the_right_words_will_do() -> None:
     cases = [Case("a", ("b", "c")), Case("d", ("e",))]
-    assert spelling.count_right(cases, ["c", "d"]) == Share(1, 2)
+    outputs = [Translation(wrong, (NOTHING._replace(text=text),)) for (wrong, _), text in zip(cases, "cd", strict=True)]
+    assert spelling.count_right(cases, outputs) == Share(1, 2)
+
+
+def test_a_model_that_writes_letters_is_scored_with_words_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    free = untrained("transformer")
+    words = tmp_path / "words.txt"
+    words.write_text("cat\n", "utf-8")
+    letters = Character().learn(["the cat"])
+    made = replace(free, trained=free.trained._replace(target_tokenizer=letters))
+    asked: list[Sequence[str]] = []
+
+    def load(run: Path, *, beam: int | None = None, overrides: Sequence[str] = ()) -> Translator:
+        asked.append(overrides)
+        return made if run.name == "letters" else free
+
+    monkeypatch.setattr(spelling, "count_all", lambda translator, tests: {})
+    monkeypatch.setattr(weft, "load", load)
+    names = [name for run in ("letters", "words") for name, _ in spelling.score(Path(run), {}, words)]
+    assert names == ["letters", "letters, held to a list of words, beam 20", "words"]
+    assert asked == [(), [f"translate.words={words}"], ()]
 
 
 def test_the_table() -> None:

@@ -14,6 +14,7 @@ from tokenizers import Tokenizer as LibraryTokenizer
 
 from weft.core.errors import ConfigError, UserError
 from weft.core.marks import BEGIN, END, FIRST_PIECE, PAD
+from weft.text import word_memory
 from weft.text.learners import BPE, Byte, Character, Learner, Unigram, Whitespace, Word, WordPiece
 from weft.text.rereading import Rereadable
 from weft.text.settings import Text, draw_sample, learn_tokenizers, training_noise
@@ -102,6 +103,23 @@ def test_odd_lines_are_encoded_and_the_unknown_is_counted(learner: Learner) -> N
     if tokenizer.unknown is not None:
         assert tokenizer.unknown in tokenizer.encode(["中"])[0]
         assert "<unk>" in tokenizer.decode([[tokenizer.unknown]])[0]
+
+
+@pytest.mark.parametrize(
+    ("learner", "line", "strangers"),
+    [
+        (Character(), "Der Xund Xsieht Q", ["X", "Q"]),
+        (Character(lowercase=True), "DER\u3000É", ["\u3000", "É"]),
+        (Character(unknown="bytes"), "XQ", []),
+        (Word(), "Der Hund bellt, bellt.", ["bellt", ","]),
+        (Whitespace(), "Der  Hund bellt", ["bellt"]),
+        (BPE(size=150, unknown="token"), "Der Xund", ["X"]),
+        (BPE(size=400), "Der Xund", []),
+    ],
+    ids=str,
+)
+def test_what_has_no_piece_is_named(learner: Learner, line: str, strangers: list[str]) -> None:
+    assert learner.learn(LINES).strangers(line) == strangers
 
 
 @pytest.fixture(scope="module", params=WITH_BYTES, ids=names)
@@ -327,3 +345,44 @@ def test_noise_follows_each_side() -> None:
     source, target = training_noise(text, learn_tokenizers(text, PAIRS, seed=1))
     assert source is not None
     assert target is None
+
+
+SPACED: list[Learner] = [
+    Word(),
+    BPE(size=400),
+    BPE(size=400, normalise="nfkc", lowercase=True),
+    BPE(size=150, unknown="token"),
+    WordPiece(size=150),
+    Unigram(size=400),
+]
+REMEMBERING = [learner.learn(LINES) for learner in SPACED]
+
+
+def check_rows(tokenizer: Tokenizer, lines: list[str]) -> None:
+    assert [row.tolist() for row in tokenizer.encode_rows(lines).split()] == tokenizer.encode(lines)
+
+
+@pytest.mark.parametrize("tokenizer", REMEMBERING, ids=[names(learner) for learner in SPACED])
+@given(lines=st.lists(st.text(st.sampled_from(" aDHé\u0301\u00a8\u00a0ﬁ2.▁<中\ud800Σ\t"), max_size=12), max_size=4))
+def test_words_that_are_remembered_give_the_same_ids(tokenizer: Tokenizer, lines: list[str]) -> None:
+    check_rows(tokenizer, [*lines, *ODD_LINES, *lines])
+
+
+def test_memory_of_words_stays_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(word_memory, "MOST", 10)
+    tokenizer = BPE(size=400).learn(LINES)
+    for first in range(0, len(LINES), 2):
+        check_rows(tokenizer, [*LINES[first : first + 2], "x" * 100])
+        assert tokenizer._memory is not None
+        assert len(tokenizer._memory._known) <= 10
+        assert "x" * 100 not in tokenizer._memory._known
+
+
+def test_known_words_are_not_encoded_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    tokenizer = BPE(size=400).learn(LINES)
+    tokenizer.encode_rows(LINES)
+    asked: list[str] = []
+    assert tokenizer._memory is not None
+    monkeypatch.setattr(tokenizer._memory, "_encode", lambda lines: asked.extend(lines) or tokenizer.encode(lines))  # type: ignore[func-returns-value]
+    check_rows(tokenizer, [*LINES, "Der Esel"])
+    assert asked == ["Esel"]

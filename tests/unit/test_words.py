@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weft.core.marks import END
-from weft.inspect.words import Span, merged, pieces_of, words_of
 from weft.text.learners import BPE, Byte, Character, Learner, Unigram, Whitespace, Word, WordPiece
 from weft.text.tokenizer import Tokenizer
+from weft.text.words import Span, merged, pieces_of, words_of
 
 LINES = [
     "der rote Hund schläft.",

@@ -1,0 +1,206 @@
+"""Engines agree: CTranslate2 says of a model what torch says, for every form of Transformer that can go there."""
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+import torch
+
+from unit.models import BAHDANAU, CTC, LANGUAGE, TRANSFORMER, saved, untrained
+from weft.core.errors import UserError
+from weft.core.marks import BEGIN, PAD
+from weft.core.padded import Padded
+from weft.engine.choice import Wish, choose
+from weft.engine.ctranslate2 import CTranslate2
+from weft.engine.library import open_library
+from weft.engine.load import load_translator
+from weft.engine.role import Engine
+from weft.engine.scoring import Scorer
+from weft.engine.steps import steps_of
+from weft.export.converted import check_convertible, convert
+from weft.export.described import Described, read_described
+from weft.export.names import token_names
+from weft.export.refusals import refusals
+from weft.search.forced import forced_scores
+from weft.store.model_folder import load_model
+
+ctranslate2 = pytest.importorskip("ctranslate2")
+
+BOTH = ("encoder", "decoder")
+SIDES = ("source", "target")
+
+
+def changed(*changes: tuple[str, str, Any]) -> dict[str, Any]:
+    """A Transformer with these settings of its slots."""
+    model = copy.deepcopy(TRANSFORMER)
+    for slot, setting, value in changes:
+        model[slot][setting] = value
+    return model
+
+
+LEARNED = {"type": "learned", "limit": 40}
+KINDS: dict[str, dict[str, Any]] = {
+    "norms before": TRANSFORMER,
+    "norms after": changed(*((slot, "norm", "post") for slot in BOTH)),
+    "stacks that differ": changed(("encoder", "norm", "post"), ("encoder", "heads", 4), ("decoder", "layers", 3)),
+    "widths that differ": changed(("source", "dim", 12), ("target", "dim", 16)),
+    "gelu": changed(*((slot, "activation", "gelu") for slot in BOTH)),
+    "swiglu": changed(*((slot, "activation", "swiglu") for slot in BOTH)),
+    "learned positions": changed(*((slot, "positions", LEARNED) for slot in SIDES)),
+    "no positions": changed(*((slot, "positions", None) for slot in SIDES)),
+    "the mean of tokens and positions": changed(*((slot, "merge", "mean") for slot in SIDES)),
+    "rotary positions": changed(
+        *((slot, "rotary", True) for slot in BOTH), *((slot, "positions", None) for slot in SIDES)
+    ),
+    "embeddings that are not scaled": changed(*((slot, "scaled", False) for slot in SIDES)),
+    "one weight for all": TRANSFORMER | {"tie": "all"},
+    "one weight for the output, and no bias": TRANSFORMER | {"tie": "output", "head": {"bias": False}},
+    "one weight for the embeddings": TRANSFORMER | {"tie": "embeddings"},
+}
+
+
+def folder_of(model: dict[str, Any], folder: Path, strength: float = 1.0, **translate: Any) -> Path:
+    """A model with opinions, more of them the larger its weights are, but none for marks, as after training."""
+    trained = untrained(model, translate=translate)
+    with torch.no_grad():
+        for weight in trained.model.parameters():
+            weight.mul_(strength)
+        if trained.model.head.bias is not None:
+            trained.model.head.bias[[PAD, BEGIN]] = -30.0
+    return saved(folder / "model", trained)
+
+
+def lines(count: int, seed: int = 1) -> list[str]:
+    draws = Random(seed)
+    return ["".join(draws.choices("abcde", k=draws.randint(1, 12))) for _ in range(count)]
+
+
+def unexpected() -> Engine:
+    raise AssertionError("the torch engine was asked for")
+
+
+def engine_of(folder: Path, load: Callable[[], Engine] = unexpected, beam: int | None = None) -> CTranslate2:
+    chosen = choose(folder, Wish("ctranslate2", None, beam, ()), load).engine
+    assert isinstance(chosen, CTranslate2)
+    return chosen
+
+
+def forced(described: Described, folder: Path, pairs: list[tuple[str, str]]) -> list[list[float]]:
+    """What CTranslate2 says of each token of the targets."""
+    folder.mkdir()
+    convert(described, folder, "float32")
+    names = token_names(described.target)
+    rows = [
+        [[names[token] for token in row] for row in described.target.encode(side)] for side in zip(*pairs, strict=True)
+    ]
+    return [one.log_probs for one in ctranslate2.Translator(str(folder)).score_batch(*rows)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_scores_are_the_same(kind: str, tmp_path: Path) -> None:
+    folder = folder_of(KINDS[kind], tmp_path, strength=0.5)
+    pairs = list(zip(lines(20, 1), lines(20, 2), strict=True))
+    theirs = forced(read_described(folder), tmp_path / "converted", pairs)
+    trained = load_model(folder)
+    for (source, target), scores in zip(pairs, theirs, strict=True):
+        rows = [[*trained.target_tokenizer.encode([line])[0], 2] for line in (source, target)]
+        with torch.inference_mode():
+            (ours,) = forced_scores(*steps_of(trained.model, Padded.of(rows[:1]), 0.0), Padded.of(rows[1:]))
+        assert scores == pytest.approx(ours.token_scores, abs=1e-4)
+
+
+@pytest.mark.parametrize("beam", [1, 2, 5])
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if "no bias" not in kind])  # which would say marks
+def test_outputs_are_the_same(kind: str, beam: int, tmp_path: Path) -> None:
+    """But for ties: an output that differs has the same score. Limits are short, so that many lines come to them."""
+    folder = folder_of(KINDS[kind], tmp_path, strength=0.7)
+    asked = ["", *lines(60), "  "]
+    torchs = load_translator(folder, device="cpu", beam=beam)
+    ours = torchs.translate(asked)
+    theirs = list(engine_of(folder, lambda: torchs, beam).stream(asked))
+    assert [one.source for one in theirs] == asked
+    scorer = Scorer(torchs.trained)
+    differ = [(one, other) for one, other in zip(ours, theirs, strict=True) if one.text != other.text]
+    for one, other in differ:
+        ranks = [
+            score.score / len(score.pieces)
+            for score in scorer.score([(line.source, line.text) for line in (one, other)])
+        ]
+        assert ranks[0] == pytest.approx(ranks[1], abs=1e-3)
+    assert len(differ) <= 1
+    for one, other in zip(ours, theirs, strict=True):
+        assert one.text != other.text or other.score == pytest.approx(one.score, rel=1e-5, abs=1e-3)
+
+
+def test_a_line_does_not_depend_on_those_beside_it(tmp_path: Path) -> None:
+    engine = engine_of(folder_of(TRANSFORMER, tmp_path), lambda: load_translator(tmp_path / "model", device="cpu"))
+    asked = lines(100)
+    together = [one.text for one in engine.stream(asked)]
+    assert [one.text for one in engine.line_by_line().stream(asked)] == together
+
+
+@dataclass
+class Counted:
+    """The library, and what was asked of it: searches that are waited for at once, and scores."""
+
+    library: Any
+    waited: int = 0
+    scored: int = 0
+
+    def translate_batch(self, rows: list[list[str]], **settings: Any) -> Any:
+        self.waited += not settings.get("asynchronous", False)
+        return self.library.translate_batch(rows, **settings)
+
+    def score_batch(self, *rows: list[list[str]], **settings: Any) -> Any:
+        self.scored += 1
+        return self.library.score_batch(*rows, **settings)
+
+
+def test_lines_that_come_to_their_limit_wait_for_each_other_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not one after the other: all are searched again before the first is waited for, and scored together."""
+    folder = folder_of(TRANSFORMER, tmp_path, strength=0.7, length_factor=0.4)
+    torchs = load_translator(folder, device="cpu", beam=2)
+    counted: list[Counted] = []
+
+    def open_counted(*settings: Any) -> Counted:
+        counted.append(Counted(open_library(*settings)))
+        return counted[-1]
+
+    monkeypatch.setattr("weft.engine.library.open_library", open_counted)
+    asked = lines(60)
+    said = [one.text for one in engine_of(folder, lambda: torchs, 2).stream(asked)]
+    assert said == [one.text for one in torchs.translate(asked)]
+    assert [(one.waited, one.scored) for one in counted] == [(0, 1)]
+
+
+REFUSED: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "recurrent": (BAHDANAU, ["model.encoder is recurrent", "model.decoder is bahdanau"]),
+    "language model": (LANGUAGE, ["model.source is none", "model.encoder is none"]),
+    "lattice": (
+        CTC,
+        ["model.encoder is recurrent", "model.target is none", "model.decoder is none", "model.lattice is ctc"],
+    ),
+    "reach": (changed(("encoder", "reach", 2)), ["model.encoder.reach is 2"]),
+    "concat": (
+        changed(("source", "merge", "concat"), ("decoder", "reach", 3)),
+        ["model.source.merge is concat", "model.decoder.reach is 3"],
+    ),
+    "two kinds of positions": (changed(("decoder", "rotary", True)), ["model.decoder.rotary is true"]),
+}
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_all_reasons_are_told(kind: str, tmp_path: Path) -> None:
+    model, words = REFUSED[kind]
+    described = read_described(saved(tmp_path / "model", untrained(model)))
+    reasons = refusals(described)
+    assert len(reasons) == len(words)
+    assert [word for word, reason in zip(words, reasons, strict=True) if not reason.startswith(word)] == []
+    with pytest.raises(UserError, match="cannot go to CTranslate2"):
+        check_convertible(described)

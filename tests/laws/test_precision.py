@@ -1,0 +1,67 @@
+"""Every model and objective can be trained in numbers of 16 bits: the loss and its gradients are about the same."""
+
+from functools import partial
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from laws.given import GIVEN
+from laws.test_objectives import OBJECTIVES
+from laws.variants import LATTICES, MODELS, batch
+from weft.data.batches import Batch
+from weft.model.model import Model
+from weft.objective.cross_entropy import CrossEntropy
+from weft.objective.ctc import CTCLoss
+from weft.objective.positions import PositionEntropy
+from weft.objective.role import Loss, Objective
+from weft.training.masters import Masters
+from weft.training.ranks import ON_CPU
+from weft.training.spread import Spread, Whole
+
+PAIRS = batch((6, 3), (4, 4), (7, 2))
+
+
+def trained(spread: Spread, pairs: Batch) -> tuple[Loss, list[Tensor]]:
+    """The loss, and the gradients of the masters."""
+    torch.manual_seed(1)
+    loss = spread.backward(pairs, 1, last=True, scale=1.0)
+    return loss, [one.grad.to_dense() for one in spread.model.parameters() if one.grad is not None]
+
+
+def spoil_freed_memory() -> None:
+    """So that a kernel which reads what nobody wrote is seen: some do, in 16 bits."""
+    junk = [torch.full((2**power,), float("nan")) for power in range(4, 19) for _ in range(3)]
+    del junk
+
+
+def compare(model: Model, objective: Objective) -> None:
+    model = model.float().eval()
+    wanted, slopes = trained(Whole(ON_CPU, model, objective), PAIRS)
+    model.zero_grad()
+    spoil_freed_memory()
+    found, rounded = trained(Masters(ON_CPU, model, objective, torch.bfloat16, Whole), PAIRS)
+    assert found.total.dtype == found.count.dtype == torch.float32
+    assert found.count == wanted.count
+    assert abs(found.total - wanted.total) <= 0.03 * abs(wanted.total) + 0.1
+    assert all(one.dtype == torch.float32 for one in rounded)
+    norm = nn.utils.get_total_norm(slopes)
+    off = nn.utils.get_total_norm([one - other for one, other in zip(rounded, slopes, strict=True)])
+    assert off <= 0.6 * norm  # ReLU and maxout go another way where two numbers were close
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_models_compute_about_the_same_in_bfloat16(name: str) -> None:
+    compare(MODELS[name](), CrossEntropy(GIVEN))
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_objectives_say_about_the_same_in_bfloat16(name: str) -> None:
+    compare(MODELS["decoder-luong"](), OBJECTIVES[name](GIVEN))
+
+
+@pytest.mark.parametrize("name", LATTICES)
+def test_lattices_say_about_the_same_in_bfloat16(name: str) -> None:
+    model = LATTICES[name]()
+    blank = model.lattice is not None and model.lattice.blank
+    compare(model, partial(CTCLoss if blank else PositionEntropy)(GIVEN))

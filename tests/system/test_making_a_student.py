@@ -1,0 +1,148 @@
+"""A student from a small trained model: made, killed, gone on with, compared."""
+
+import json
+import re
+from pathlib import Path
+from random import Random
+from signal import SIGINT, SIGKILL
+from typing import Any
+
+import pytest
+import torch
+
+from system import toys
+from system.commands import running, weft
+from system.following import Quiet, placeless
+from weft.report.run.gathering import Wish, gather
+from weft.report.run.known import read_run
+from weft.report.run.page import page
+from weft.student.folder import StudentFolder
+from weft.student.run import compare
+
+FEW = ("train.steps=6", "train.validation.every=3", "model.encoder.layers=2", "train.checkpoint_steps=3")
+MEASURED = "student.json"  # has times
+SEARCHES = ["beam 2", "greedy", "greedy", "beam 2", "greedy, shortlist"]
+
+
+@pytest.fixture(scope="module")
+def teacher(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Trained on so many lines that they are translated in three parts."""
+    folder = tmp_path_factory.mktemp("teacher")
+    toys.write_corpus(folder)
+    pairs = [(f"{number} {source}", target) for number, (source, target) in enumerate(many(2_100))]
+    toys.write_pairs(folder / "train", pairs)
+    node = toys.learning_recipe(folder, "transformer")
+    node["translate"] = {"search": {"type": "beam", "size": 2}, "length_factor": 0.5, "length_extra": 4}
+    node["train"] |= {"steps": 30}
+    recipe = toys.write_recipe(folder / "recipe.yaml", node)
+    assert weft("train", recipe, "--out", folder / "run").code == 0
+    return folder / "run"
+
+
+def many(count: int) -> list[tuple[str, str]]:
+    draws = Random(7)
+    return [toys.sentence(draws) for _ in range(count)]
+
+
+@pytest.fixture(scope="module")
+def undisturbed(teacher: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    run = tmp_path_factory.mktemp("student") / "run"
+    result = weft("student", teacher, *FEW, "--out", run)
+    assert result.code == 0, result.err
+    rows = [line.split() for line in result.lines[1:6]]
+    assert [row[:2] for row in rows] == [
+        ["teacher", "beam"],
+        ["student", "greedy"],
+        ["teacher", "greedy"],
+        ["student", "beam"],
+        ["student", "greedy,"],
+    ]
+    return run
+
+
+def test_the_student_learns_what_its_teacher_says(teacher: Path, undisturbed: Path) -> None:
+    pairs = [json.loads(line) for line in (undisturbed / "distilled" / "train.jsonl").read_text("utf-8").splitlines()]
+    sources = (teacher.parent / "train.src").read_text("utf-8").split("\n")[:-1]
+    targets = (teacher.parent / "train.tgt").read_text("utf-8").split("\n")[:-1]
+    assert [pair["source"] for pair in pairs] == sources * 2
+    assert [pair["target"] for pair in pairs[len(sources) :]] == targets
+    said = weft("translate", teacher, teacher.parent / "train.src").lines
+    assert [pair["target"] for pair in pairs[: len(sources)]] == said
+    assert [path.name for path in (undisturbed / "distilled").iterdir()] == ["train.jsonl"]
+    assert (undisturbed / "source.tokenizer.json").read_bytes() == (teacher / "source.tokenizer.json").read_bytes()
+
+
+def test_the_student_is_an_ordinary_run(undisturbed: Path, teacher: Path) -> None:
+    assert weft("translate", undisturbed, teacher.parent / "test.src").code == 0
+    assert "all of its 6 steps" in weft("train", "--resume", undisturbed).err
+    again = weft("student", "--compare", undisturbed)
+    assert again.code == 0
+    assert again.lines[2].startswith("student")
+    measured = json.loads((undisturbed / MEASURED).read_text("utf-8"))
+    assert measured["count"] == 20
+    assert [one["search"] for one in measured["systems"]] == SEARCHES
+    assert {one["engine"] for one in measured["systems"]} == {"ctranslate2, int8"}
+    told = page(gather(read_run(undisturbed), Wish(lines=3, sentences=1)))
+    assert f"a student of {teacher}" in told
+    assert told.split(">Teacher and student</h2>")[1].count("<tr>") > len(SEARCHES)
+
+
+def test_torch_has_its_threads_beside_the_other_engine(undisturbed: Path) -> None:
+    torch.set_num_threads(3)
+    assert torch.get_num_threads() == 3
+    told = compare(StudentFolder(undisturbed), Quiet(), "cpu")
+    assert told is not None
+    assert "; 3 threads; " in told
+    assert torch.get_num_threads() == 3
+
+
+def test_killed_while_distilling_and_training(teacher: Path, undisturbed: Path, tmp_path: Path) -> None:
+    """A few writes further each time, it ends with the same files."""
+    run = tmp_path / "run"
+    with running("student", teacher, *FEW, "--out", run) as making:
+        making.wait_for(run / "distilled" / "part-000000.jsonl", 1)
+        making.process.kill()
+        assert making.wait().code == -SIGKILL
+    assert not (run / "distilled" / "train.jsonl").exists()
+    first = (run / "distilled" / "part-000000.jsonl").stat().st_mtime_ns
+    assert weft("student", teacher, *FEW, "--out", run, dies_at=3).code == -SIGKILL
+    assert (run / "distilled" / "part-000000.jsonl").stat().st_mtime_ns == first
+    for write in (5, 5, 20):
+        assert weft("student", teacher, *FEW, "--out", run, dies_at=write).code == -SIGKILL
+    assert weft("student", teacher, *FEW, "--out", run).code == 0
+    assert lasting(run) == lasting(undisturbed)
+
+
+def lasting(run: Path) -> dict[str, Any]:
+    """What a student leaves, without the times that it was measured with."""
+    return {name: value for name, value in placeless(run).items() if name != MEASURED}
+
+
+def test_ctrl_c_while_distilling(teacher: Path, tmp_path: Path) -> None:
+    with running("student", teacher, *FEW, "--out", tmp_path / "run") as making:
+        making.wait_for(tmp_path / "run" / "distilled" / "part-000000.jsonl", 1)
+        making.send(SIGINT)
+        result = making.wait()
+    assert result.code == 130
+    assert "what was translated is kept" in result.err
+    assert weft("student", teacher, *FEW, "--out", tmp_path / "run").code == 0
+
+
+def test_another_teacher_with_lines_of_its_own(runs: dict[str, Path], corpus: Path, tmp_path: Path) -> None:
+    settings = (
+        *FEW,
+        "model.source.dim=16",
+        "model.target.dim=16",
+        "model.decoder.hidden=16",
+        "model.encoder.hidden=16",
+    )
+    out = tmp_path / "run"
+    result = weft("student", runs["bahdanau"], *settings, "--source", corpus / "test.src", "--out", out)
+    assert result.code == 0, result.err
+    assert len((out / "distilled" / "train.jsonl").read_text("utf-8").splitlines()) == 20
+    rows = [line for line in result.lines if line.startswith(("teacher", "student"))]
+    assert [re.split("  +", row)[:3] for row in rows] == [
+        ["teacher", "greedy", "torch, float32"],
+        ["student", "greedy", "ctranslate2, int8"],
+        ["student", "greedy, shortlist", "ctranslate2, int8"],
+    ]

@@ -1,0 +1,335 @@
+"""The harness that decodes beside other engines: the same sentences, weights and lengths for all, and its report."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from benchmarks import beam_speed
+from benchmarks.beam_speed import BATCHINGS, Task, installed, measure
+from benchmarks.beams import ctranslate2, marian, opennmt
+from benchmarks.beams.engines import Engine, Search, engines
+from benchmarks.beams.job import Answer, Batching, Job, Shape, read_answer, read_job
+from benchmarks.beams.names import moved
+from benchmarks.beams.ours import MODEL, NEVER, Weights, draw_weights, outputs, save
+from benchmarks.beams.report import Turn, fastest, make_report, render, same_outputs
+from benchmarks.beams.sentences import LONGEST, SHORTEST, Sentences, make_sentences, numbered, read_sentences
+from benchmarks.beams.workers import in_weft
+from benchmarks.beams.workers.clock import Batches, Decode, read_arrays, work
+from benchmarks.beams.workers.torch_parts import fill, padded
+from benchmarks.peers.environments import TORCH, NotInstalledError, Pins
+
+from weft.core.errors import UserError
+from weft.core.marks import FIRST_PIECE
+from weft.nn.residual import Norm
+
+SHAPE = Shape(layers=2, dim=8, hidden=12, heads=2)
+LINES = {
+    "en": "A man sleeps.\nTwo dogs run in the snow.\n\nA dog.\n",
+    "de": "Ein Mann.\nZwei Hunde.\nNichts.\nEin Hund.\n",
+}
+
+
+@pytest.fixture(scope="module")
+def sentences() -> Sentences:
+    return make_sentences(50, 7)
+
+
+@pytest.fixture(scope="module")
+def weights(sentences: Sentences) -> Weights:
+    return draw_weights(SHAPE, sentences.tokenizer)
+
+
+@pytest.fixture
+def job(sentences: Sentences) -> Job:
+    batching = Batching(2, "sentences")
+    return Job(
+        shape=SHAPE,
+        vocabulary=sentences.tokenizer.size,
+        batching=batching,
+        batches=sentences.batches(batching),
+        beam=3,
+        tokens=4,
+        workers=1,
+        threads=1,
+        pad=0,
+        begin=1,
+        end=2,
+        unknown=3,
+    )
+
+
+# --- Sentences -------------------------------------------------------------------------------------------------------
+
+
+def test_made_sentences_are_always_the_same_and_the_longest_come_first(sentences: Sentences) -> None:
+    lengths = [len(row) for row in sentences.rows]
+    assert lengths == sorted(lengths, reverse=True)
+    assert all(SHORTEST <= length <= LONGEST for length in lengths)
+    assert make_sentences(50, 7).rows == sentences.rows
+    assert make_sentences(50, 8).rows != sentences.rows
+
+
+def test_pieces_are_words_of_one_tokenizer() -> None:
+    found = numbered([[4, 0, 11], [4]], pieces=10)
+    assert found.tokenizer.decode(found.rows) == ["4 0 11", "4"]
+    assert found.tokenizer.encode(["4 0 11", "4"]) == found.rows
+    assert found.tokenizer.size == FIRST_PIECE + 1 + 12  # the marks, the unknown piece, and the numbers up to 11
+    assert found.tokenizer.unknown == FIRST_PIECE
+
+
+def test_sentences_of_a_folder_are_its_test_set(tmp_path: Path) -> None:
+    for language, text in LINES.items():
+        for name in ("train", "test_2016_flickr"):
+            (tmp_path / f"{name}.{language}").write_text(text, encoding="utf-8")
+    found = read_sentences(tmp_path, 300, 2)
+    assert len(found.rows) == 2
+    assert len(read_sentences(tmp_path, 300, 10).rows) == 3  # without the empty one
+    assert max(map(max, found.rows)) < found.tokenizer.size
+
+
+def test_a_folder_without_the_files_is_told(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"train\.en"):
+        read_sentences(tmp_path, 300, 2)
+
+
+def test_batches_are_runs_of_the_rows(sentences: Sentences) -> None:
+    by_sentences = sentences.batches(Batching(3, "sentences"))
+    assert [len(batch) for batch in by_sentences] == [3, 3, 1]
+    by_tokens = sentences.batches(Batching(40, "tokens"))
+    assert all(len(batch) * (len(batch[0]) + 1) <= 40 for batch in by_tokens if len(batch) > 1)
+    for batches in (by_sentences, by_tokens):
+        assert [row for batch in batches for row in batch] == sentences.rows
+
+
+# --- Weights ---------------------------------------------------------------------------------------------------------
+
+
+def count(arrays: Weights) -> int:
+    return sum(array.size for array in arrays.values())
+
+
+def test_no_bias_is_zero_and_marks_are_never_chosen(weights: Weights) -> None:
+    assert all((array != 0).all() for array in weights.values() if array.ndim == 1)
+    assert (weights["head.bias"][:FIRST_PIECE] == NEVER).all()
+    assert (weights["head.bias"][FIRST_PIECE:] > NEVER / 2).all()
+
+
+def test_products_are_parted_and_joined_by_rows() -> None:
+    weights: Weights = {
+        "a.weight": np.arange(6, dtype=np.float32).reshape(3, 2),
+        "a.bias": np.arange(3, dtype=np.float32),
+        "b.weight": np.full((1, 2), 9, np.float32),
+        "b.bias": np.full(1, 9, np.float32),
+    }
+    parted = moved(weights, {("a",): ("x", "y", "z")}, theirs="p.")
+    assert parted["p.y.weight"].tolist() == [[2, 3]]
+    assert parted["p.z.bias"].tolist() == [2]
+    joined = moved(weights, {("a", "b"): ("x",)})
+    assert joined["x.bias"].tolist() == [0, 1, 2, 9]
+
+
+def test_every_weight_goes_to_opennmt(weights: Weights) -> None:
+    found = opennmt.arrays(weights, SHAPE)
+    assert count(found) == count(weights)
+    project = weights["decoder.layers.1.attention.project.weight"]
+    parts = [
+        found[f"decoder.transformer_layers.1.self_attn.linear_{name}.weight"] for name in ("query", "keys", "values")
+    ]
+    assert (np.concatenate(parts) == project).all()
+
+
+def test_every_weight_but_the_last_norms_goes_to_marian(weights: Weights) -> None:
+    found = marian.arrays(weights, SHAPE)
+    norms, places = 2 * 2 * SHAPE.dim, 2 * marian.LONGEST * SHAPE.dim
+    assert count(found) == count(weights) - norms + places
+    assert found["final_logits_bias"].shape == (1, len(weights["head.bias"]))
+    assert found["model.decoder.embed_positions.weight"][0].tolist() == [0, 1] * (
+        SHAPE.dim // 2
+    )  # sine, cosine in turn
+
+
+def test_every_weight_goes_to_ctranslate2(weights: Weights) -> None:
+    found = ctranslate2.arrays(weights, SHAPE)
+    places, again = 2 * ctranslate2.LONGEST * SHAPE.dim, 2 * weights["source.weight"].size
+    assert count(found) == count(weights) + places + again
+    memory = [weights[f"decoder.layers.0.across.{name}.weight"] for name in ("key", "value")]
+    assert (found["decoder.layer.0.attention.linear.1.weight"] == np.concatenate(memory)).all()
+    assert "encoder.layer.1.self_attention.layer_norm.gamma" in found
+    assert not any("norm.weight" in name for name in found)
+
+
+def test_weights_fill_a_model_whole_or_not_at_all() -> None:
+    model = torch.nn.Linear(2, 1)
+    arrays = {"weight": np.full((1, 2), 7, np.float32), "bias": np.full(1, 8, np.float32)}
+    fill(model, arrays)
+    assert model.weight.tolist() == [[7, 7]]
+    with pytest.raises(ValueError, match=r"\['bias'\]"):
+        fill(model, {"weight": arrays["weight"]})
+    with pytest.raises(ValueError, match="other"):
+        fill(model, {**arrays, "other": arrays["bias"]})
+    with pytest.raises(ValueError, match="weight: got"):
+        fill(model, {**arrays, "weight": arrays["bias"]})
+
+
+# --- Engines ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_job_and_its_answer_come_through_files(job: Job, tmp_path: Path) -> None:
+    job.write(tmp_path)
+    assert read_job(tmp_path) == job
+    answer = Answer(1.5, [[4, 5], []])
+    answer.write(tmp_path)
+    assert read_answer(tmp_path) == answer
+
+
+def test_a_worker_warms_up_and_answers_without_marks(job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def make(read: Job, folder: Path) -> Decode:
+        def decode(batches: Batches) -> list[list[int]]:
+            asked.append(len(batches))
+            return [[read.begin, *row, read.end, read.pad] for batch in batches for row in batch]
+
+        return decode
+
+    job.write(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    work(make)
+    assert asked == [2, len(job.batches)]
+    answer = read_answer(tmp_path)
+    assert answer.outputs == [row for batch in job.batches for row in batch]
+    assert answer.seconds > 0
+
+
+def test_rows_are_padded_after_their_end(job: Job) -> None:
+    source, lengths = padded([[7, 8, 9], [7]], job)
+    assert source.tolist() == [[7, 8, 9, 2], [7, 2, 0, 0]]
+    assert lengths.tolist() == [4, 2]
+
+
+@pytest.mark.parametrize("batching", [Batching(1, "sentences"), Batching(3, "sentences"), Batching(40, "tokens")])
+def test_weft_says_the_same_in_any_batches(
+    job: Job, sentences: Sentences, weights: Weights, tmp_path: Path, batching: Batching
+) -> None:
+    save(tmp_path / MODEL, SHAPE, sentences.tokenizer, weights, "pre")
+    decode = in_weft.make(replace(job, batching=batching), tmp_path)
+    found = decode(sentences.batches(batching))
+    assert found == outputs(tmp_path / MODEL, sentences.rows, job.tokens, job.beam, end=True)
+    assert {len(row) for row in found} == {job.tokens}
+
+
+def test_what_is_expected_depends_on_norm_and_end(sentences: Sentences, weights: Weights, tmp_path: Path) -> None:
+    norms: tuple[Norm, ...] = ("pre", "post")
+    for norm in norms:
+        save(tmp_path / norm, SHAPE, sentences.tokenizer, weights, norm)
+    before, after = (outputs(tmp_path / norm, sentences.rows, 4, 3, end=True) for norm in norms)
+    assert before != after
+    assert outputs(tmp_path / "pre", sentences.rows, 4, 3, end=False) != before
+
+
+def test_peers_get_arrays_and_weft_a_model_folder(sentences: Sentences, weights: Weights, tmp_path: Path) -> None:
+    ours, onmt, *_ = engines(2)
+    for engine in (ours, onmt):
+        engine.write_weights(tmp_path, weights, SHAPE, sentences.tokenizer)
+    assert (tmp_path / MODEL / "manifest.json").exists()
+    found = read_arrays(tmp_path)
+    assert found.keys() == opennmt.arrays(weights, SHAPE).keys()
+    assert (found["generator.bias"] == weights["head.bias"]).all()
+
+
+def test_peers_see_their_own_packages_alone() -> None:
+    ours, onmt, *_ = engines(2)
+    assert onmt.command(Path("python"))[1] == "-I"
+    assert "-I" not in ours.command(Path("python"))
+    assert "benchmarks.beams.workers.in_opennmt" in onmt.command(Path("python"))[-1]
+
+
+def test_ctranslate2_has_one_worker_and_as_many_as_threads(sentences: Sentences, weights: Weights) -> None:
+    task = Task(sentences, weights, 2)
+    jobs = [task.job(engine, BATCHINGS[0]) for engine in engines(2) if engine.name == "CTranslate2"]
+    assert [(job.workers, job.threads) for job in jobs] == [(1, 2), (2, 1)]
+    assert [engine.label for engine in engines(1)] == ["Weft", "OpenNMT-py", "transformers", "CTranslate2, 1 x 1"]
+
+
+def test_an_environment_has_torch_only_if_it_is_needed() -> None:
+    assert (TORCH,) not in ctranslate2.PINS.calls
+    assert marian.PINS.calls[0] == (TORCH,)
+    for pins in (ctranslate2.PINS, marian.PINS):
+        ((name,),) = pins.steps
+        assert name in pins.constraints.read_text().split("\n")
+
+
+def test_an_engine_that_cannot_be_installed_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def python_of(pins: Pins | None, folder: Path) -> Path:
+        if pins is not None:
+            raise NotInstalledError("no network")
+        return folder
+
+    monkeypatch.setattr(beam_speed, "python_of", python_of)
+    assert [engine.name for engine in installed(engines(1), tmp_path)] == ["Weft"]
+    assert "OpenNMT-py is left out: no network" in capsys.readouterr().err
+
+
+# --- Rounds and report -----------------------------------------------------------------------------------------------
+
+
+def test_every_second_round_runs_in_the_opposite_order(
+    sentences: Sentences, weights: Weights, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken: list[str] = []
+
+    def take_turn(engine: Engine, python: Path, task: Task, batching: Batching, expected: list[list[int]]) -> Turn:
+        taken.append(f"{engine.name} {batching.name}")
+        return Turn(1.0, None, 0)
+
+    def expect(task: Task, search: Search) -> list[list[int]]:
+        return []
+
+    monkeypatch.setattr(beam_speed, "take_turn", take_turn)
+    monkeypatch.setattr(beam_speed, "expect", expect)
+    found = dict.fromkeys(engines(1)[:2], Path())
+    turns = measure(found, Task(sentences, weights, 1), 2)
+    half = len(taken) // 2
+    assert taken[:2] == ["Weft 1", "OpenNMT-py 1"]
+    assert taken[half : half + 2] == ["OpenNMT-py 1", "Weft 1"]
+    assert {len(of_place) for of_place in turns.values()} == {2}
+
+
+@pytest.fixture
+def report() -> dict[str, dict[str, Any]]:
+    def turns(*speeds: float, same: int = 3) -> list[Turn]:
+        return [Turn(speed, 100.0, same) for speed in speeds]
+
+    rounds = {
+        ("weft", "1"): turns(200, 400, 300),
+        ("weft", "32"): turns(500, 500, 500),
+        ("two, a", "1"): turns(100, 100, 200, same=2),
+        ("two, a", "32"): turns(1000, 1000, 1000),
+        ("two, b", "1"): turns(400, 400, 400),
+        ("two, b", "32"): turns(250, 250, 250),
+    }
+    return make_report(rounds, "weft")
+
+
+def test_ratios_are_taken_within_rounds(report: dict[str, dict[str, Any]]) -> None:
+    assert report["two, a"]["1"]["ratio"] == {"median": 2.0, "min": 1.5, "max": 4.0, "rounds": [2.0, 4.0, 1.5]}
+    assert report["weft"]["1"]["ratio"] is None
+    assert report["two, a"]["1"]["same_outputs"] == 2
+
+
+def test_the_faster_way_is_shown_at_each_batching(report: dict[str, dict[str, Any]]) -> None:
+    best = fastest(report, {"weft": "Weft", "two, a": "Two", "two, b": "Two"})
+    assert [best["Two"][batching]["label"] for batching in ("1", "32")] == ["two, b", "two, a"]
+    shown = render(["heading"], best, 3)
+    assert "| Weft | 300 (200 - 400) | 500 (500 - 500) |" in shown
+    assert "| Two | 0.75 (0.50 - 1.00); 3 of 3 | 0.50 (0.50 - 0.50); 3 of 3 |" in shown
+    assert shown.count("| Weft |") == 1
+
+
+def test_outputs_are_the_same_only_in_every_token() -> None:
+    assert same_outputs([[1, 2], [3], [4]], [[1, 2], [3, 3], [4]]) == 2

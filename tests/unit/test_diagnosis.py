@@ -1,0 +1,142 @@
+"""Each diagnosis as a function of what a log tells: when it is made, and when not."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from weft.config.recipe import Train, Validation
+from weft.metric.lines import Lines
+from weft.store.run_log import History, read_history
+from weft.training.diagnosis.diagnoses import findings
+from weft.training.diagnosis.drift import drifting
+from weft.training.diagnosis.gradient import exploding_gradient
+from weft.training.diagnosis.outputs import copying, habits, repeating
+from weft.training.diagnosis.rate import rate_too_high
+
+TRAIN = Train(validation=Validation(choose="bleu"))
+
+
+def reports(losses: list[float], norms: list[float] | None = None) -> History:
+    history = History()
+    for number, loss in enumerate(losses):
+        norm = 1.0 if norms is None else norms[number]
+        history.add({"step": 50 * number + 1, "loss": loss, "norm": norm, "rate": 1e-3})
+    return history
+
+
+@pytest.mark.parametrize(
+    ("losses", "wrong"),
+    [
+        ([9.0, 7.0, 6.0, 5.0, 4.0], False),
+        ([9.0, 10.5, 11.0, 12.0], True),
+        ([9.0, 10.5, 8.0, 12.0], False),  # not in a row
+        ([9.0, 7.0, 4.0, 7.0, 7.5, 7.0], True),  # lost again
+        ([9.0, 7.0, 4.0, 7.0, 7.5, 4.1], False),  # a spike
+        ([9.0, 7.0, 4.0, 4.1, 4.2, 4.1], False),  # noise
+        ([2.0, 1.9, 1.95, 1.98, 1.99, 1.97], False),  # of a run that began with a trained model, too
+        ([9.0, 4.0, *[4.0 + 0.1 * step for step in range(30)]], False),  # slowly
+        ([-1.0, -2.0, -3.0, -3.1, -3.0], False),
+    ],
+)
+def test_a_rate_too_high(losses: list[float], wrong: bool) -> None:
+    found = rate_too_high(reports(losses), TRAIN)
+    assert (found is not None) == wrong
+    if found is not None:
+        assert "train.schedule.peak" in found.setting
+        assert "0.001" in found.cause
+
+
+@pytest.mark.parametrize(
+    ("norms", "clip", "wrong"),
+    [
+        ([60.0, 70.0, 80.0], 1.0, True),
+        ([60.0, 7.0, 80.0], 1.0, False),
+        ([60.0, 70.0, 80.0], 5.0, False),
+        ([1.0, 1.0, 2.0, 300.0], None, True),
+        ([1.0, 1.0, 2.0, 90.0], None, False),
+        ([1.0, 1.0, 2.0, 300.0], 10.0, False),
+        ([1.0, 300.0], None, False),
+    ],
+)
+def test_a_gradient_that_explodes(norms: list[float], clip: float | None, wrong: bool) -> None:
+    found = exploding_gradient(reports([1.0] * len(norms), norms), Train(clip=clip))
+    assert (found is not None) == wrong
+    if found is not None:
+        assert ("train.clip=1" in found.setting) == (clip is None)
+
+
+def validated(losses: list[float], scores: list[float], trained: list[float]) -> History:
+    history = History()
+    for number, (loss, score, training) in enumerate(zip(losses, scores, trained, strict=True), 1):
+        history.add({"step": 100 * number, "loss": training, "norm": 1.0})
+        history.add({"step": 100 * number, "valid": {"loss": loss, "bleu": score}})
+    return history
+
+
+@pytest.mark.parametrize(
+    ("losses", "scores", "trained", "wrong"),
+    [
+        ([3.0, 2.9, 3.0, 3.1, 3.2], [20, 21, 20, 20, 20], [3.0, 2.9, 2.8, 2.7, 2.6], True),
+        ([3.0, 2.9, 3.0, 3.1, 3.2], [20, 21, 20, 20, 22], [3.0, 2.9, 2.8, 2.7, 2.6], False),  # outputs improve
+        ([3.0, 2.9, 3.0, 2.95, 3.2], [20, 21, 20, 20, 20], [3.0, 2.9, 2.8, 2.7, 2.6], False),  # not in a row
+        ([3.0, 2.9, 2.91, 2.92, 2.93], [20, 21, 20, 20, 20], [3.0, 2.9, 2.8, 2.7, 2.6], False),  # hardly
+        ([3.0, 2.9, 3.0, 3.1, 3.2], [20, 21, 20, 20, 20], [3.0, 2.9, 3.0, 3.1, 3.2], False),  # both
+        ([3.0, 3.1, 3.2], [20, 20, 20], [3.0, 2.9, 2.8], False),  # too few
+    ],
+)
+def test_validation_that_drifts(losses: list[float], scores: list[float], trained: list[float], wrong: bool) -> None:
+    assert (drifting(validated(losses, scores, trained), TRAIN) is not None) == wrong
+
+
+def spoken(*shares: dict[str, float]) -> History:
+    history = History()
+    for number, share in enumerate(shares):
+        told = {"repetition": 0.0, "repetition_of_references": 0.0, "copy": 0.0, **share}
+        history.add({"step": number, "valid": {"loss": 1.0, "habits": told}})
+    return history
+
+
+def test_outputs_that_go_round_in_circles() -> None:
+    def found(*shares: float, references: float = 1.0) -> bool:
+        rows: list[dict[str, Any]] = [{"repetition": one, "repetition_of_references": references} for one in shares]
+        return repeating(spoken(*rows), TRAIN) is not None
+
+    assert found(40, 40, 35)
+    assert found(80, 90, 40, 40, 35)
+    assert not found(40, 30, 20)  # on its way out
+    assert not found(40, 40)
+    assert not found(40, 40, 5)
+    assert not found(40, 40, 40, references=38)
+
+
+def test_outputs_that_are_the_source() -> None:
+    def found(*shares: float) -> bool:
+        return copying(spoken(*({"copy": one} for one in shares)), TRAIN) is not None
+
+    assert found(90, 80, 85)
+    assert not found(90, 60, 40)
+    assert not found(20, 20, 20)
+
+
+def test_what_validation_counts() -> None:
+    lines = Lines(["a dog a dog a dog", "the cat"], [["ein Hund"], ["la la la"]], ["a dog", "the cat"])
+    told = habits(lines)
+    assert told["repetition"] == pytest.approx(100 * 3 / 6)
+    assert told["repetition_of_references"] == pytest.approx(100 * 1 / 3)
+    assert told["copy"] == 100.0
+
+
+def test_a_finding_is_told_once_and_the_log_remembers_it(tmp_path: Path) -> None:
+    history = reports([9.0, 10.5, 11.0, 12.0])
+    (finding,) = findings(history, TRAIN)
+    assert finding.diagnosis == "rate-too-high"
+    record = finding.record(151)
+    assert record.keys() == {"step", "diagnosis", "what", "cause", "setting"}
+    log = tmp_path / "log.jsonl"
+    log.write_text("".join(json.dumps(line) + "\n" for line in [*history.reports, record]), "utf-8")
+    again = read_history(log)
+    assert again.reports == history.reports
+    assert list(findings(again, TRAIN)) == []
+    assert read_history(tmp_path / "none") == History()

@@ -1,0 +1,65 @@
+"""Whatever bytes a reader is given, only a UserError comes out of it."""
+
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from fuzz.readers import Reader, read_safely, readers
+
+READERS = readers()
+MUTANTS = 60
+
+
+@pytest.fixture(params=READERS)
+def reader(request: pytest.FixtureRequest) -> Reader:
+    return READERS[request.param]
+
+
+def test_good_input_is_read(reader: Reader, tmp_path: Path) -> None:
+    """What makes the rest worth something; a shortlist is more than tensors, and a body fits one kind of request."""
+    read = [read_safely(reader, tmp_path, seed) for seed in reader.seeds(tmp_path)]
+    assert any(read) or reader in (READERS["shortlist"], READERS["json-body"])
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(content=st.binary(max_size=200))
+@example(b"")
+@example(b"[" * 20_000)
+@example(b'{"a": ' * 20_000)
+def test_any_bytes(reader: Reader, tmp_path: Path, content: bytes) -> None:
+    read_safely(reader, tmp_path, content)
+
+
+def test_good_input_with_something_changed(reader: Reader, tmp_path: Path) -> None:
+    draws = Random(1)
+    for seed in reader.seeds(tmp_path):
+        for _ in range(MUTANTS):
+            read_safely(reader, tmp_path, mutant(seed, reader.words, draws))
+
+
+def mutant(seed: bytes, words: tuple[bytes, ...], draws: Random) -> bytes:
+    """One to three changes: a byte, a cut, a repetition, a word put in."""
+    for _ in range(draws.randint(1, 3)):
+        first, second = sorted(draws.randrange(len(seed) + 1) for _ in range(2))
+        new = draws.choice([bytes([draws.randrange(256)]), b"", seed[first:second] * 2, *words])
+        seed = seed[:first] + new + seed[draws.choice([first, first + 1, second]) :]
+    return seed
+
+
+def test_what_would_become_large(reader: Reader, tmp_path: Path) -> None:
+    assert not any(read_safely(reader, tmp_path, bomb) for bomb in reader.bombs())
+
+
+NO_UNKNOWN = b"""{"version": "1.0", "truncation": null, "padding": null, "added_tokens": [], "normalizer": null,
+    "pre_tokenizer": null, "post_processor": null, "decoder": null,
+    "model": {"type": "BPE", "unk_token": "<unk>", "vocab": {"a": 0}, "merges": []}}"""
+FOUND = [("tokenizer", NO_UNKNOWN)]
+
+
+@pytest.mark.parametrize(("name", "content"), FOUND)
+def test_what_was_found_once(name: str, content: bytes, tmp_path: Path) -> None:
+    READERS[name].seeds(tmp_path)
+    read_safely(READERS[name], tmp_path, content)

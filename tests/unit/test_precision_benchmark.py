@@ -1,0 +1,40 @@
+"""The benchmark of numbers: a tiny run tells of both the speed and the loss."""
+
+import json
+from pathlib import Path
+
+import pytest
+from benchmarks.precision import main
+
+from weft.core.errors import UserError
+
+TINY = """
+data: {train: [a.txt, b.txt], valid: %s}
+text: {source: {type: character}, joint: true}
+model: {source: {dim: 8}, encoder: {layers: 1, heads: 2}, target: {dim: 8}, decoder: {layers: 1, heads: 2}}
+train: {steps: 1, batch_tokens: 100, validation: {choose: loss}}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name in ("a.txt", "b.txt"):
+        lines = (f"line {number % 90} and {number % 91}\n" for number in range(300))
+        (tmp_path / name).write_text("".join(lines), "utf-8")
+    for name, valid in (("with", "[a.txt, b.txt]"), ("without", "[]")):
+        (tmp_path / f"{name}.yaml").write_text(TINY % valid, "utf-8")
+    return tmp_path
+
+
+def test_a_tiny_run_compares_the_losses(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(folder, folder / "with.yaml", updates=12, json_file=folder / "figures.json")
+    figures = json.loads((folder / "figures.json").read_text("utf-8"))["figures"]
+    assert figures["float32"]["times_loss"] == 1.0
+    assert figures["bfloat16"]["times_loss"] == pytest.approx(1.0, abs=0.05)
+    assert figures["bfloat16"]["valid_loss"] != figures["float32"]["valid_loss"]
+    assert "| bfloat16 |" in capsys.readouterr().out
+
+
+def test_without_validation_there_is_nothing_to_compare(folder: Path) -> None:
+    with pytest.raises(UserError, match="names no validation files"):
+        main(folder, folder / "without.yaml", updates=11)

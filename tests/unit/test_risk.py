@@ -1,0 +1,94 @@
+"""Minimum Bayes risk: of many samples, the one that is nearest to the others."""
+
+from pathlib import Path
+from random import Random
+from typing import get_args
+
+import numpy as np
+import pytest
+
+from unit.models import BAHDANAU, CTC, TRANSFORMER, letters, saved, untrained
+from weft.core.errors import UserError
+from weft.core.state import Hypothesis
+from weft.engine.load import load_translator
+from weft.engine.risk import Risk, expected_costs
+from weft.engine.translator import Translator
+from weft.metric.among import costs_among
+from weft.metric.costs import CostName, line_cost
+from weft.search.sampling import Sampling
+
+LINES = ["abc", "edcba", "", "a", "bbcc", "ddd"]
+
+
+def drawn(*texts: str) -> list[Hypothesis]:
+    rows = letters().encode(texts)
+    return [Hypothesis(tuple(row), -float(place), (-float(place),), True) for place, row in enumerate(rows)]
+
+
+def test_the_least_expected_cost_is_first() -> None:
+    """By hand: the edits between abc, abd and e, per letter of the other; abd comes twice, so it counts twice."""
+    risk = Risk("cer", letters(), best=3)
+    ranked = risk(drawn("abc", "abd", "e", "abd"))
+    assert letters().decode([one.hypothesis.tokens for one in ranked]) == ["e", "abd", "abc"]
+    assert [one.rank for one in ranked] == pytest.approx([-(1 + 2) / 4, -(1 / 3 + 3) / 4, -(2 / 3 + 3) / 4])
+    assert ranked[1].hypothesis.score == -1.0  # the one of the two that was drawn first
+    assert risk([]) == []
+
+
+def test_costs_are_means_over_all_samples() -> None:
+    texts = ["ab", "ac", "ab", "e"]
+    costs = expected_costs(texts, "exact")
+    assert costs == {"ab": 0.5, "ac": 0.75, "e": 0.75}
+    every = {text: sum(line_cost("cer")(text, other) for other in texts) / 4 for text in texts}
+    assert expected_costs(texts, "cer") == pytest.approx(every)
+
+
+@pytest.mark.parametrize("name", get_args(CostName))
+def test_the_costs_of_all_pairs_are_those_of_each(name: CostName) -> None:
+    draws = Random(7)
+    words = ["a", "cat", "sat", "on", "the", "mat", ",", "old", "ä", "."]
+    lines = [" ".join(draws.choices(words, k=length)) for length in (0, 1, 1, 2, 3, 4, 5, 8, 12, 20) for _ in "ab"]
+    texts = [*lines, "the cat sat on the mat", "the cat sat on a mat", "It's 3.5, (really)!", "  spaced   out "]
+    wanted = [[line_cost(name)(text, other) for other in texts] for text in texts]
+    np.testing.assert_allclose(costs_among(name, texts), wanted, atol=1e-12)
+
+
+@pytest.mark.parametrize("family", [TRANSFORMER, BAHDANAU], ids=["transformer", "bahdanau"])
+def test_one_sample_is_sampling_and_the_batch_changes_nothing(family: dict[str, object], tmp_path: Path) -> None:
+    folder = saved(tmp_path / "model", untrained(family))
+    one = load_translator(folder, overrides=["translate.mbr.samples=1"])
+    sampled = load_translator(folder, overrides=["translate.search=sampling"])
+    assert [line.text for line in one.translate(LINES)] == [line.text for line in sampled.translate(LINES)]
+    trained = untrained(family)
+    risk = Risk("chrf", trained.target_tokenizer, best=3)
+
+    def texts(batch_tokens: int, window: int) -> list[list[str]]:
+        settings = trained.recipe.translate.__class__(batch_tokens=batch_tokens, window=window, length_extra=3)
+        translator = Translator(trained, Sampling(best=8), settings, risk=risk)
+        return [[other.text for other in line.alternatives] for line in translator.translate(LINES)]
+
+    assert texts(4096, 64) == texts(1, 64) == texts(20, 2)
+    assert any(len(row) == 3 for row in texts(4096, 64))
+
+
+def test_it_is_set_in_the_recipe(tmp_path: Path) -> None:
+    folder = saved(tmp_path / "model", untrained(BAHDANAU))
+    settings = ["translate.mbr.samples=6", "translate.mbr.cost=wer", "translate.search={type: sampling, seed: 7}"]
+    translator = load_translator(folder, best=2, overrides=settings)
+    assert isinstance(translator.search, Sampling)
+    assert (translator.search.best, translator.search.seed) == (6, 7)
+    ranks = [[one.ranked_by for one in line.alternatives] for line in translator.translate(["abc", "de"])]
+    assert all(len(row) <= 2 and row == sorted(row, key=lambda rank: -(rank or 0)) for row in ranks)
+    with pytest.raises(UserError, match=r"--beam 3: with translate\.mbr\.samples 6 outputs are drawn at random"):
+        load_translator(folder, beam=3, overrides=settings[:2])
+    with pytest.raises(
+        UserError, match=r"--set translate\.search\.size=3: with .* only settings of the type sampling count"
+    ):
+        load_translator(folder, overrides=["translate.search.size=3", *settings[:2]])
+    with pytest.raises(UserError, match=r"mbr\.cost=bleu: is of use only where outputs are drawn"):
+        load_translator(folder, overrides=["translate.mbr.cost=bleu"])
+    with pytest.raises(UserError, match="--best 7: of each line only 6 outputs are drawn"):
+        load_translator(folder, best=7, overrides=settings)
+    ctc = saved(tmp_path / "ctc", untrained(CTC))
+    with pytest.raises(UserError, match=r"translate\.mbr\.samples is 6, but this model has no decoder"):
+        load_translator(ctc, overrides=["translate.mbr.samples=6"])

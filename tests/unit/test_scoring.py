@@ -1,0 +1,177 @@
+"""What a model thinks of given outputs: the same as the search that found them."""
+
+import json
+import math
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from unit.models import (
+    CTC,
+    FAMILIES,
+    INSTANT,
+    INSTANT_TO_MARK,
+    JOINT,
+    LANGUAGE,
+    TRANSFORMER,
+    letters,
+    saved,
+    untrained,
+)
+from weft.cli.score import score
+from weft.core.errors import UserError
+from weft.core.frames import Frames
+from weft.core.marks import END
+from weft.core.padded import Padded
+from weft.engine.perplexity import surprise_of
+from weft.engine.reading import reading_of
+from weft.engine.scoring import Scored, Scorer, Totals, pairs_for
+from weft.engine.translator import Translator
+from weft.search.beam import Beam
+from weft.search.forced import forced_scores
+from weft.search.positions import start_positions, step_positions
+from weft.store.model_folder import Trained
+
+LINES = ["abc", "e", "deadbeef", "cab", "bb", "abcdeabcdeabcdeabcde"]
+PAIRS = [("abc", "cb"), ("", "a"), ("deadbeef", ""), ("cab", "abcdeab"), ("ea", "ä"), ("abcde" * 4, "bad")]
+MODELS: dict[str, Trained] = {
+    **{name: untrained(model) for name, model in FAMILIES.items()},
+    "joint": untrained(JOINT, translate={"ctc_weight": 0.3}),
+    "ctc": untrained(CTC, translate={"reading": {"type": "prefix-beam", "size": 9, "best": 4}}),
+    "instant": untrained(INSTANT, translate={"reading": "positions"}),
+    "instant-to-mark": untrained(INSTANT_TO_MARK, 2, translate={"reading": "positions"}),
+    "backward": untrained(TRANSFORMER, target=letters().backward()),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_translation_has_the_score_that_it_was_found_with(name: str) -> None:
+    model = MODELS[name]
+    settings = model.recipe.translate
+    reading = reading_of(model, settings.reading, "translate.reading")
+    translations = Translator(model, Beam(size=4, best=4), settings, reading).translate(LINES)
+    found = [(one.source, alternative) for one in translations for alternative in one.alternatives]
+    scored = Scorer(model).stream((source, alternative.text) for source, alternative in found)
+    compared = 0
+    for (_, alternative), one in zip(found, scored, strict=True):
+        if alternative.pieces == one.pieces:  # the text of an unknown piece is other pieces
+            assert one.score == pytest.approx(alternative.score, abs=1e-9)
+            assert one.piece_scores == pytest.approx(alternative.piece_scores, abs=1e-9)
+            compared += 1
+    assert compared > 2
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_scores_do_not_depend_on_the_batch(name: str) -> None:
+    model = MODELS[name]
+    alone = replace(model.recipe, translate=replace(model.recipe.translate, batch_tokens=1, window=1))
+    together = list(Scorer(model).stream(PAIRS))
+    one_by_one = list(Scorer(model._replace(recipe=alone)).stream(PAIRS))
+    assert [one.piece_scores for one in together] == [pytest.approx(one.piece_scores) for one in one_by_one]
+    assert [(one.source, one.target) for one in together] == PAIRS
+    assert [one.cut for one in together] == [False] * 5 + [True]
+
+
+def test_positions_are_scored_one_by_one_and_the_end_by_the_length() -> None:
+    draws = torch.Generator().manual_seed(1)
+    said = torch.randn(2, 3, 6, generator=draws).log_softmax(-1)
+    lengths = torch.randn(2, 4, generator=draws).log_softmax(-1)
+    mask = torch.tensor([[True, True, True], [True, True, False]])
+    target = Padded.of([[3, 5, END], [4, 3, 5, END]])
+    [first, second] = forced_scores(step_positions, start_positions(Frames(said, mask, lengths)), target)
+    assert first.token_scores == pytest.approx([said[0, 0, 3].item(), said[0, 1, 5].item(), lengths[0, 2].item()])
+    assert second.score == -math.inf  # three tokens in two frames
+    [first, second] = forced_scores(step_positions, start_positions(Frames(said, mask)), target)
+    assert first.token_scores == pytest.approx([said[0, 0, 3].item(), said[0, 1, 5].item(), said[0, 2, END].item()])
+    assert second.score == -math.inf
+
+
+def test_a_language_model_scores_lines() -> None:
+    model, lines = untrained(LANGUAGE), ["abc", "", "edcba"]
+    scored = list(Scorer(model).stream(("", line) for line in lines))
+    assert -sum(one.score for one in scored) == pytest.approx(surprise_of(model, model.target_tokenizer.encode(lines)))
+    assert [len(one.pieces) for one in scored] == [4, 1, 6]
+    assert scored[0].pieces == ("a", "b", "c", "<end>")
+    assert scored[0].perplexity == pytest.approx(math.exp(-scored[0].score / 4))
+
+
+def test_totals_leave_out_what_cannot_be() -> None:
+    totals = Totals()
+    for one in (-3.0, -1.0, -math.inf):
+        totals = totals.plus(Scored("", "", one, ("a", "<end>"), (one, 0.0), cut=False))
+    assert totals == Totals(lines=3, tokens=4, score=-4.0, impossible=1)
+    assert str(totals) == (
+        "3 lines, 4 tokens: log-probability -4.0000, perplexity per token 2.7183; without 1 line that cannot be"
+    )
+    assert Scored("", "", -math.inf, ("<end>",), (-math.inf,), cut=False).perplexity == math.inf
+
+
+def test_what_a_lattice_has_no_frames_for_cannot_be() -> None:
+    [one] = Scorer(MODELS["ctc"]).stream([("a", "abcdeabcde")])
+    assert one.score == -math.inf
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path, Path]:
+    """A model, sources and targets."""
+    source, target = tmp_path / "source", tmp_path / "target"
+    source.write_text("abc\ndead\n" + "abcde" * 3 + "\n", "utf-8")
+    target.write_text("cb\nä\nbad\n", "utf-8")
+    return saved(tmp_path / "model", untrained(TRANSFORMER)), source, target
+
+
+def test_the_command_writes_a_line_for_each_pair(
+    files: tuple[Path, Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model, source, target = files
+    score(model, [source, target], output=tmp_path / "plain")
+    told = capsys.readouterr().err
+    assert "weft: sources longer than 12 pieces were cut there, in 1 line: 3\n" in told
+    assert re.search(r"weft: 3 lines, 9 tokens: log-probability -\d+\.\d+, perplexity per token \d+\.\d+\n", told)
+    rows = [line.split("\t") for line in (tmp_path / "plain").read_text("utf-8").split("\n")[:-1]]
+    score(model, [source, target], json=True, output=tmp_path / "records")
+    records: list[dict[str, Any]] = list(map(json.loads, (tmp_path / "records").read_text("utf-8").split("\n")[:-1]))
+    assert len(rows) == len(records) == 3
+    for (total, tokens, perplexity), record in zip(rows, records, strict=True):
+        assert float(total) == pytest.approx(record["score"], abs=1e-5)
+        assert int(tokens) == len(record["pieces"]) == len(record["piece_scores"])
+        assert float(perplexity) == pytest.approx(record["perplexity"], abs=1e-3)
+    assert records[1] | {"score": 0, "perplexity": 0, "piece_scores": []} == {
+        "source": "dead",
+        "target": "ä",
+        "score": 0,
+        "perplexity": 0,
+        "cut": False,
+        "pieces": ["<unk>", "<end>"],
+        "piece_scores": [],
+    }
+
+
+def test_a_table_holds_both_sides(files: tuple[Path, Path, Path], tmp_path: Path) -> None:
+    table = tmp_path / "pairs.tsv"
+    table.write_text("abc\tcb\n", "utf-8")
+    scorer = Scorer(untrained(TRANSFORMER))
+    assert list(pairs_for(scorer, [table])) == [("abc", "cb")]
+    assert next(iter(pairs_for(scorer, files[1:]))) == ("abc", "cb")
+    assert next(iter(pairs_for(Scorer(untrained(LANGUAGE)), [files[1]]))) == ("", "abc")
+
+
+def test_mistakes_are_told(files: tuple[Path, Path, Path], tmp_path: Path) -> None:
+    model, source, target = files
+    with pytest.raises(UserError, match=r"pairs are read from two text files, or from one \.tsv or \.jsonl"):
+        score(model, [source])
+    (tmp_path / "short").write_text("cb\n", "utf-8")
+    with pytest.raises(UserError, match=r"has 3 lines and .*short has 1 lines"):
+        score(model, [source, tmp_path / "short"], output=tmp_path / "none")
+    assert not (tmp_path / "none").exists()
+    with pytest.raises(UserError, match="nowhere: there is no such folder"):
+        score(Path("nowhere"), [source, target])
+    with pytest.raises(UserError, match="a language model reads no source: give it one text file, whose lines to"):
+        pairs_for(Scorer(untrained(LANGUAGE)), [source, target])
+    short = TRANSFORMER | {"target": {"dim": 8, "positions": {"type": "learned", "limit": 4}}}
+    with pytest.raises(UserError, match="line 2: the target has 4 pieces, but this model has positions for 3"):
+        list(Scorer(untrained(short)).stream([("a", "abc"), ("a", "abcd")]))

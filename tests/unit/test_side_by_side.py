@@ -1,0 +1,93 @@
+"""Several threads, each with a batch: the same results in the same order, and nobody works on what nobody wants."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Event, get_ident
+
+import pytest
+import torch
+from torch import Tensor
+
+from unit.models import TRANSFORMER, saved, untrained
+from weft.control.request import Request
+from weft.core.state import Scores, State
+from weft.core.watch import watching
+from weft.engine.load import load_translator
+from weft.engine.side_by_side import LEAST, BrokenOffError, Workers, unless_broken_off, workers_for
+
+CPU = torch.device("cpu")
+
+
+@pytest.fixture(autouse=True)
+def threads() -> Iterator[None]:
+    """Two, whatever there are."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
+def test_results_are_in_order_and_threads_have_a_share_each() -> None:
+    waiting = Event()
+
+    def work(item: int) -> tuple[int, int, int]:
+        if item == 0:
+            waiting.wait()  # until another thread has done the next one
+        waiting.set()
+        return item, torch.get_num_threads(), get_ident()
+
+    found = list(Workers(2, LEAST)(work, range(5)))
+    assert [item for item, *_ in found] == list(range(5))
+    assert {threads for _, threads, _ in found} == {1}
+    assert len({thread for *_, thread in found}) == 2
+    assert torch.get_num_threads() == 2
+
+
+def test_one_batch_has_all_threads() -> None:
+    (found,) = Workers(2, LEAST)(lambda _: (torch.get_num_threads(), get_ident()), [0])
+    assert found == (2, get_ident())
+
+
+def same(tokens: Tensor, state: State) -> tuple[Scores, State]:
+    return Scores(tokens, None), state
+
+
+def test_after_a_failure_the_others_break_off() -> None:
+    begun, broken = Event(), list[int]()
+
+    def work(item: int) -> None:
+        if item == 0:
+            begun.wait()
+            raise ValueError("no")
+        begun.set()
+        step, state = unless_broken_off(same), State((), ())
+        try:
+            for _ in range(1_000_000):
+                step(torch.zeros(1), state)
+        except BrokenOffError:
+            broken.append(item)
+            raise
+
+    with pytest.raises(ValueError, match="no"):
+        list(Workers(2, LEAST)(work, range(20)))
+    assert 1 in broken
+    assert unless_broken_off(same) is same
+
+
+def test_who_shares_the_tokens() -> None:
+    assert workers_for(CPU, 4 * LEAST) == Workers(2, 2 * LEAST)
+    assert workers_for(CPU, LEAST) == Workers(1, LEAST)
+    assert workers_for(torch.device("meta"), 4 * LEAST) == Workers(1, 4 * LEAST)
+    with watching():
+        assert workers_for(CPU, 4 * LEAST) == Workers(1, 4 * LEAST)
+
+
+def test_translations_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    translator = load_translator(saved(tmp_path / "model", untrained(TRANSFORMER)), device="cpu", beam=3)
+    lines = ["abcde"[: n % 5 + 1] * (n % 3 + 1) for n in range(40)]
+    alone = [one.text for one in translator.translate(lines)]
+    monkeypatch.setattr("weft.engine.side_by_side.LEAST", 8)
+    several = load_translator(tmp_path / "model", device="cpu", beam=3, overrides=["translate.batch_tokens=64"])
+    assert [one.text for one in several.translate(lines)] == alone
+    asked = [Request("abc", exclude=("b",)), *map(Request, lines[1:])]
+    assert [one.text for one in several.translate(asked)][1:] == alone[1:]
