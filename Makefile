@@ -1,4 +1,5 @@
 # make demo: train a real translator and see it work.  make test: everything that must hold.
+# make bench: how fast it is beside its peers, as OPTIONS say; try OPTIONS="--only torch".
 PYTHON ?= python3
 BIN := .venv/bin
 
@@ -19,7 +20,7 @@ test: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pytest -n 2 --quiet
+	$(BIN)/pytest -n 3 --quiet
 
 check: install
 	$(BIN)/ruff check .
@@ -31,5 +32,4 @@ slow: install
 	$(BIN)/pytest --quiet -m slow
 
 bench: install
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[bench]'
-	$(BIN)/python -m benchmarks.training_speed
+	$(BIN)/python -m benchmarks.speeds --json bench.json $(OPTIONS)

@@ -30,8 +30,9 @@ from benchmarks.shares import Share
 import weft
 from weft.core.errors import UserError
 from weft.core.randomness import seed_for
-from weft.engine.evaluation import read_table, sources_for
+from weft.engine.evaluation import sources_for
 from weft.metric.evaluate import evaluate
+from weft.metric.examples import read_table
 from weft.model.build import parameters
 from weft.store.files import write_atomically
 

@@ -23,8 +23,8 @@ from benchmarks.ending import JsonFile, run_command, write_json
 import weft
 from weft.core.errors import UserError
 from weft.data.lines import read_lines
-from weft.engine.evaluation import read_references
 from weft.metric.evaluate import evaluate
+from weft.metric.examples import read_references
 from weft.metric.render import render
 from weft.metric.score import Score
 

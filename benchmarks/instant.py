@@ -78,7 +78,7 @@ def case_restoration(text: Path, folder: Path) -> Task:
             "max_length": CHARACTERS,
         },
         "text": {"source": {"type": "character", "lowercase": True}, "target": "character", "joint": False},
-        "train": training("wer"),
+        "train": training("wer", batch_tokens=2048),
     }
     return Task("case", recipe, CHARACTERS + 1, [line.lower() for line in tested], tested, ["wer", "cer", "exact"])
 
@@ -94,15 +94,15 @@ def translation(multi30k: Path) -> Task:
             "max_length": PIECES,
         },
         "text": {"source": {"type": "bpe", "size": 2000, "lowercase": True}, "joint": True},
-        "train": training("bleu"),
+        "train": training("bleu", batch_tokens=1024),
     }
     lines = [line.lower() for line in references]
     return Task("translation", recipe, PIECES + 1, [line.lower() for line in sources], lines, ["bleu", "chrf"])
 
 
-def training(choose: str) -> dict[str, Any]:
+def training(choose: str, *, batch_tokens: int) -> dict[str, Any]:
     return {
-        "batch_tokens": 4096,
+        "batch_tokens": batch_tokens,
         "schedule": {"type": "warmup-stable-decay", "peak": 2e-3, "warmup": 100, "decay": 0.6},
         "validation": {
             "every": 200,
@@ -120,7 +120,7 @@ def training(choose: str) -> dict[str, Any]:
 
 def models(limit: int) -> dict[str, dict[str, Any]]:
     """The settings of a recipe in which the models differ."""
-    embedding, lstm = {"dim": 64, "scaled": False}, {"type": "lstm", "dim": 192}
+    embedding, lstm = {"dim": 64, "scaled": True}, {"type": "lstm", "dim": 192}
     encoder = {"type": "recurrent", "cell": lstm, "layers": 2, "dropout": 0.2}
     dense = {"type": "dense", "limit": limit, "widths": [256], "length": "head"}
     return {

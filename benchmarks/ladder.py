@@ -13,22 +13,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, NamedTuple, cast
+from typing import Annotated, NamedTuple
 
 import typer
 from benchmarks.ending import JsonFile, run_command, write_json
 from benchmarks.evaluate_multi30k import training_facts
-from sacrebleu.metrics.bleu import BLEU
-from sacrebleu.metrics.chrf import CHRF
-from sacrebleu.significance import PairedTest, Result
 
 import weft
 from weft.data.lines import read_lines
-from weft.engine.evaluation import read_references
+from weft.metric.compare import Settings, score_systems
+from weft.metric.examples import read_references
+from weft.metric.lines import Options
+from weft.metric.material import Material, System
+from weft.metric.score import Score
 from weft.model.build import parameters
 
 LENGTHS = {"all": (1, None), "1-10": (1, 10), "11-20": (11, 20), "21+": (21, None)}  # words of the source
-SAMPLES = 1000
+SETTINGS = Settings(metrics=("bleu", "chrf"), options=Options(lowercase=True), test="bootstrap")
 
 
 class Scored(NamedTuple):
@@ -53,13 +54,17 @@ class Row(NamedTuple):
 
 def compare(outputs: Mapping[str, Sequence[str]], references: Sequence[str]) -> dict[str, Scored]:
     """The scores of each model, and whether it differs from the first."""
-    metrics = {"BLEU": BLEU(lowercase=True), "chrF2": CHRF(lowercase=True)}
-    test = PairedTest(list(outputs.items()), metrics, references=[references], test_type="bs", n_samples=SAMPLES)
-    results = cast(Mapping[str, Sequence[Result]], test()[1])
+    systems = [System(name, lines) for name, lines in outputs.items()]
+    results = score_systems(Material(systems, [[reference] for reference in references]), SETTINGS)
     return {
-        name: Scored(len(references), bleu.score, bleu.ci or 0.0, bleu.p_value, chrf.score)
-        for name, bleu, chrf in zip(outputs, results["BLEU"], results["chrF2"], strict=True)
+        bleu.system: Scored(len(references), bleu.score.value, half_of(bleu.score), bleu.p, chrf.score.value)
+        for bleu, chrf in zip(results["bleu"], results["chrf"], strict=True)
     }
+
+
+def half_of(score: Score) -> float:
+    """Of its interval: what stands after ±."""
+    return 0.0 if score.interval is None else score.interval.half()
 
 
 def by_length(

@@ -13,7 +13,6 @@ medians, log time = c + a log n + b log d.
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -21,10 +20,12 @@ import torch
 import typer
 from benchmarks.ending import JsonFile, run_command, write_json
 from benchmarks.machine import machine
-from benchmarks.orders.figures import as_json, markdown, medians, read_page, write_page
+from benchmarks.orders.figures import as_json, markdown, medians
 from benchmarks.orders.kinds import KINDS
 from benchmarks.orders.picture import draw
 from benchmarks.orders.timing import Size, Timer, Turn, forward, forward_and_backward, measure
+from benchmarks.page import read_page, write_page
+from benchmarks.telling import tell
 
 from weft.inspect.picture import check_suffix, write_picture
 
@@ -34,10 +35,6 @@ SHORTEST, NARROWEST = 16, 64
 def doublings(first: int, last: int) -> list[int]:
     """first, 2 first, 4 first ..., none above last."""
     return [first << power for power in range((last // first).bit_length())]
-
-
-def tell(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 def main(

@@ -29,6 +29,7 @@ from weft.core.errors import UserError
 from weft.model.build import parameters
 from weft.training.prepare import prepare
 from weft.training.progress import display
+from weft.training.ranks import ON_CPU
 
 
 def read_recipes(paths: Sequence[Path], folder: Path, steps: int) -> dict[str, Recipe]:
@@ -49,7 +50,7 @@ def reading(recipe: Recipe) -> tuple[Any, Any]:
 
 def make_sides(recipes: Mapping[str, Recipe]) -> dict[str, RecipeSide]:
     with display() as shown:
-        prepared = prepare(next(iter(recipes.values())), None, shown)
+        prepared = prepare(next(iter(recipes.values())), None, shown, ON_CPU)
     return {name: RecipeSide(recipe, prepared) for name, recipe in recipes.items()}
 
 

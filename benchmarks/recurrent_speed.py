@@ -17,89 +17,39 @@ padding, as each toolkit counts them itself; the time is that of the updates wit
 
 from __future__ import annotations
 
-import os
-import platform
-import sys
-from collections.abc import Mapping, Sequence
-from importlib.metadata import version
+from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 import typer
 from benchmarks.ending import JsonFile, run_command, write_json
+from benchmarks.machine import machine
+from benchmarks.peers import joeynmt, opennmt, ours
 from benchmarks.peers.data import Pieces, write_pieces
-from benchmarks.peers.environments import FOLDER, NotInstalledError, python_of
-from benchmarks.peers.joeynmt import JOEYNMT
-from benchmarks.peers.opennmt import OPENNMT
-from benchmarks.peers.ours import WEFT
-from benchmarks.peers.processes import run
-from benchmarks.peers.report import Rounds, Turn, make_report, render
-from benchmarks.peers.tasks import Cell, Job, Recurrent, Score, Toolkit, Training
+from benchmarks.peers.environments import FOLDER
+from benchmarks.peers.measuring import Race, installed, take_round
+from benchmarks.peers.report import make_report, render
+from benchmarks.peers.shapes import Cell, Recurrent, Score
+from benchmarks.peers.tasks import Training
+from benchmarks.peers.texts import read_recipe
 
-TOOLKITS = (WEFT, OPENNMT, JOEYNMT)
-
-
-# --- Measurement ---------------------------------------------------------------------------------------------------
+RECIPE = "multi30k-de-en-luong.yaml"
+TOOLKITS = (ours.RECURRENT, opennmt.RECURRENT, joeynmt.RECURRENT)
 
 
-def installed(folder: Path) -> dict[Toolkit, Path]:
-    """The toolkits that are or can be installed, each with its Python."""
-    found: dict[Toolkit, Path] = {}
-    for toolkit in TOOLKITS:
-        tell(f"{toolkit.name}: looking for its environment, or making it")
-        try:
-            found[toolkit] = python_of(toolkit.pins, folder)
-        except NotInstalledError as error:
-            tell(f"{toolkit.name} is left out: {error}")
-    return found
-
-
-def measure(toolkits: Mapping[Toolkit, Path], training: Training, pieces: Pieces, rounds: int, threads: int) -> Rounds:
-    """Rounds in which each toolkit takes its turn."""
-    turns: Rounds = {toolkit.name: [] for toolkit in toolkits}
-    for number in range(rounds):
-        order = 1 if number % 2 == 0 else -1
-        for toolkit in list(toolkits)[::order]:
-            turn = take_turn(toolkit, toolkits[toolkit], training, pieces, threads)
-            turns[toolkit.name].append(turn)
-            tell(f"round {number + 1} of {rounds}: {toolkit.name} {turn.figures.tokens_per_second:,.0f} tokens/s")
-    return turns
-
-
-def take_turn(toolkit: Toolkit, python: Path, training: Training, pieces: Pieces, threads: int) -> Turn:
-    """One training run, of which nothing stays but its figures."""
-    with TemporaryDirectory() as folder:
-        job = Job(training, pieces, Path(folder))
-        ran = run(toolkit.name, [str(python), *toolkit.training.command(job)], job.folder, threads)
-        return Turn(toolkit.training.read(job, ran.output), ran.peak)
-
-
-def tell(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
-
-
-# --- Report --------------------------------------------------------------------------------------------------------
-
-
-def machine(threads: int) -> dict[str, Any]:
-    """Weft's torch is told: the peers have the pinned one."""
-    cores = os.cpu_count() or 1
-    return {"cores": cores, "threads": threads, "torch": version("torch"), "python": platform.python_version()}
-
-
-def heading(facts: Mapping[str, Any]) -> Sequence[str]:
+def heading(facts: Mapping[str, Any]) -> list[str]:
     return [
         "{cell}, {score} score, embedding {embedding}, encoder 2 x {hidden}, decoder {decoder}, on {data}".format(
             **facts
         ),
         "{pairs:,} pairs, {target_tokens:,} target tokens, {vocabulary:,} pieces".format(**facts),
-        "{cores} cores, {threads} threads, torch {torch}, Python {python}".format(**facts),
+        "{cpu}, {cores} cores, {threads} threads, torch {torch}, Python {python}".format(**facts),
         "rounds: {rounds}, with {updates} updates each, after as many to warm up".format(**facts),
     ]
 
 
-def facts_of(training: Training, pieces: Pieces, rounds: int) -> dict[str, Any]:
+def facts_of(training: Training[Recurrent], pieces: Pieces, rounds: int) -> dict[str, Any]:
     shape = training.shape
     return {
         "cell": shape.cell,
@@ -131,11 +81,12 @@ def main(
     """Measure the training speed of a recurrent model in Weft and in its peers."""
     training = Training(Recurrent(cell=cell, score=score), updates)
     with TemporaryDirectory() as folder:
-        pieces = write_pieces(data, vocabulary, Path(folder))
-        turns = measure(installed(environments), training, pieces, rounds, threads)
-    facts = {"data": str(data)} | machine(threads) | facts_of(training, pieces, rounds)
-    report = make_report(turns, WEFT.name)
-    print(render(heading(facts), report, WEFT.name))
+        pieces = write_pieces(read_recipe(RECIPE, data, vocabulary), Path(folder))
+        race = Race(installed(TOOLKITS, environments), training, pieces, threads)
+        turns = [take_round(race, number) for number in range(rounds)]
+    facts = {"data": str(data)} | machine() | {"threads": threads} | facts_of(training, pieces, rounds)
+    report = make_report(turns, [ours.NAME], {})
+    print(render(heading(facts), report, [ours.NAME]))
     write_json(json_file, {"setting": facts, "figures": report})
 
 

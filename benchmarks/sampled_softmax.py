@@ -37,6 +37,7 @@ from weft.config.load import load_recipe
 from weft.config.recipe import Recipe
 from weft.training.prepare import PreparedData, prepare
 from weft.training.progress import display
+from weft.training.ranks import ON_CPU
 
 FULL = "full"
 SPARSE = [
@@ -124,7 +125,7 @@ def read_task(node: dict[str, Plain], data: tuple[Path, Path] | None, words: int
             overrides = [f"data.train=['{source}', '{target}']", f"text.source={{type: word, size: {words}}}"]
         overrides += [f"data.cache={folder}", "text.joint=false", "data.hold_out=0.01"]
         with display() as shown:
-            prepared = prepare(load_recipe(node, overrides), None, shown)
+            prepared = prepare(load_recipe(node, overrides), None, shown, ON_CPU)
         yield Task(node, overrides, prepared)
 
 
@@ -168,7 +169,7 @@ def main(
     ] = None,
     words: Annotated[int, typer.Option(min=100, help="Of each language, at most.")] = 100_000,
     pairs: Annotated[int, typer.Option(min=100, help="Of the made language.")] = 100_000,
-    classes: Annotated[int, typer.Option(min=1, help="Drawn by the sampled softmax.")] = 4096,
+    classes: Annotated[int, typer.Option(min=1, help="Drawn by the sampled softmax.")] = 8192,
     bucket: Annotated[int, typer.Option(min=1, help="Words of a part, for the bucketed vocabulary.")] = 16_384,
     dim: Annotated[int, typer.Option(min=4)] = 256,
     layers: Annotated[int, typer.Option(min=1)] = 2,

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from itertools import islice
 
-import torch
-
 from weft.config.recipe import Recipe
 from weft.core.randomness import set_draws
 from weft.data.batches import Batch
 from weft.training.loop import Parts
 from weft.training.position import Position, stream
+from weft.training.precision import settled
 from weft.training.prepare import PreparedData
 from weft.training.progress import Plain
+from weft.training.ranks import ON_CPU
 from weft.training.run import make_parts
 from weft.training.update import update
 
@@ -22,14 +22,13 @@ class RecipeSide:
 
     def __init__(self, recipe: Recipe, prepared: PreparedData):
         self.settings = recipe.train
-        self.parts: Parts = make_parts(recipe, prepared, torch.device("cpu"), Plain())
+        self.parts: Parts = make_parts(settled(recipe, ON_CPU, Plain()), prepared, ON_CPU, Plain())
         self.parts.trained.model.train()
 
     def __call__(self, batch: Batch, step: int) -> float:
         set_draws(self.settings.seed, "step", step)
         parts, rate = self.parts, self.parts.schedule(step)
-        model = parts.trained.model
-        sums = update(model, parts.objective, parts.optimiser, [batch], step=step, rate=rate, clip=self.settings.clip)
+        sums = update(parts.spread, parts.optimiser, [batch], step=step, rate=rate, clip=self.settings.clip)
         return sums.loss / sums.count
 
     def perplexity(self) -> float | None:

@@ -11,23 +11,25 @@ Write a Spelling Corrector", norvig.com/spell-correct.html). The list of misspel
 second test.
 
 The models learn from the rest of codespell's list, and from misspellings of frequent words that are made in its
-manner (`weft noise --like`), of frequent words more. Misspellings of the tests are taken out of both. Frequencies are
-those of symspellpy's list (MIT): Google Books n-grams (CC BY 3.0) of the words in SCOWL. Intervals are Wilson's, 95 %.
+manner (`weft noise --like`), of frequent words more. Norvig's corrector knows a list of words; so the model that
+writes letters is scored a second time with `translate.words`, the list of the words that it was trained on.
+Misspellings of the tests are taken out of both. Frequencies are those of symspellpy's list (MIT): Google Books n-grams
+(CC BY 3.0) of the words in SCOWL. Intervals are Wilson's, 95 %.
 """
 
 from __future__ import annotations
 
 import json
-import sys
+import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from heapq import nlargest
-from math import log10
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import typer
 from benchmarks.ending import JsonFile, run_command, write_json
 from benchmarks.shares import Share
+from benchmarks.telling import tell
 
 import weft
 from weft.config.document import inline
@@ -38,11 +40,13 @@ from weft.corpora.folder import CorpusFolder, write_rows
 from weft.corpora.wheels import fetch_lines
 from weft.data.corpus import Corpus
 from weft.data.lines import read_lines
+from weft.engine.translation import Translation
 from weft.engine.translator import Translator
 from weft.noise.learned import learn_habits
 from weft.noise.noise import Noise
-from weft.noise.pairs import NoisyPairs, Wanted, key, read_words
-from weft.store.files import new_folder, write_atomically
+from weft.noise.pairs import NoisyPairs, Wanted, key
+from weft.store.files import write_atomically
+from weft.store.new_folders import new_folder
 
 CONFIGS = Path(__file__).parents[1] / "configs"
 RECIPES = {"letters": CONFIGS / "spelling.yaml", "words": CONFIGS / "spelling-words.yaml"}
@@ -53,9 +57,11 @@ FREQUENCIES = Wheel(
     megabytes=3,
     member="symspellpy/frequency_dictionary_en_82_765.txt",
 )
+WORDS = "words.txt"
 PUBLISHED = 75.0  # percent of TESTSET, by Norvig's corrector
-BEST = 5  # outputs of which the first that is a word is taken, where a list of words helps
-FEWEST = 3  # copies of a rare word
+BEAM = 20  # where a list of words holds the search: most of the likeliest beginnings lead to no word
+FEWEST = 8  # copies of a rare word
+CLEAN = 0.02  # of the copies are right, so that the models have seen right words; the tests have none
 
 
 class Case(NamedTuple):
@@ -107,8 +113,8 @@ def read_frequencies(lines: Iterable[str]) -> dict[str, int]:
 
 
 def copies(count: int) -> int:
-    """Four more for every ten times as often: a word that is read more is written, and misspelled, more."""
-    return max(FEWEST, round(4 * (log10(count) - 5)))
+    """20 of a word that was counted a million times: what is read more is written, and misspelled, more."""
+    return max(FEWEST, round(20 * math.pow(count / 1e6, 0.4)))
 
 
 def words_to_learn(frequencies: Mapping[str, int], listed: Collection[str], size: int) -> Iterator[Wanted]:
@@ -123,16 +129,16 @@ def without(pairs: Iterable[tuple[str, str]], held_out: Collection[str]) -> list
 
 
 def write_data(folder: Path, corpus: CorpusFolder, held_out: Collection[str], made: Made) -> None:
-    """train.tsv, valid.tsv, words.tsv (how often each word was misspelled), and what was taken out."""
+    """train.tsv, valid.tsv, all right words, and what was taken out."""
     listed = list(Corpus([corpus.train]).pairs())
     kept = without(listed, held_out)
     frequencies = read_frequencies(fetch_lines(FREQUENCIES))
     wanted = list(words_to_learn(frequencies, {right for _, right in kept}, made.words))
-    noise = NoisyPairs(wanted, Noise(learn_habits(kept, "codespell"), errors=made.errors), held_out)
+    noise = NoisyPairs(wanted, Noise(learn_habits(kept, "codespell"), errors=made.errors, clean=CLEAN), held_out)
     with new_folder(folder) as new:
         write_rows(new / "train.tsv", [*kept, *noise])
         write_rows(new / "valid.tsv", without(Corpus([corpus.valid]).pairs(), held_out))
-        write_rows(new / "words.tsv", ((word.text, str(word.copies)) for word in wanted))
+        write_rows(new / WORDS, ([word.text] for word in wanted))
         removed = Removed(len(listed) - len(kept), noise.left_out)
         write_atomically(new / "removed.json", json.dumps(removed._asdict()).encode())
 
@@ -163,36 +169,29 @@ def train(name: str, folder: Path, minutes: float) -> Path:
     )
 
 
-def correct(translator: Translator, tests: Mapping[str, Sequence[Case]]) -> dict[str, list[list[str]]]:
-    """For each case of each test the best outputs, best first."""
-    return {
-        test: [[one.text for one in made.alternatives] for made in translator.translate(case.wrong for case in cases)]
-        for test, cases in tests.items()
-    }
+def writes_letters(translator: Translator) -> bool:
+    """And not whole words."""
+    (pieces,) = translator.trained.target_tokenizer.encode(["the"])
+    return len(pieces) == len("the")
 
 
-def first_word(outputs: Sequence[str], words: Collection[str]) -> str:
-    """The first output that is a word; if none is, the first."""
-    return next((output for output in outputs if output in words), outputs[0])
-
-
-def count_right(cases: Sequence[Case], outputs: Iterable[str]) -> Share:
+def count_right(cases: Sequence[Case], outputs: Iterable[Translation]) -> Share:
     """How many cases are right at once."""
-    right = sum(output in case.right for case, output in zip(cases, outputs, strict=True))
+    right = sum(output.text in case.right for case, output in zip(cases, outputs, strict=True))
     return Share(right, len(cases))
 
 
-def score(
-    run: Path, tests: Mapping[str, Sequence[Case]], words: Collection[str]
-) -> Iterator[tuple[str, dict[str, Share]]]:
-    """The rows of a model: what it says first; and what it says first of the words that there are."""
-    made = correct(weft.load(run, best=BEST), tests)
-    first = {test: count_right(tests[test], (best[0] for best in outputs)) for test, outputs in made.items()}
-    listed = {
-        test: count_right(tests[test], (first_word(best, words) for best in outputs)) for test, outputs in made.items()
-    }
-    yield run.name, first
-    yield f"{run.name}, first of {BEST} that is a word", listed
+def count_all(translator: Translator, tests: Mapping[str, Sequence[Case]]) -> dict[str, Share]:
+    return {test: count_right(cases, translator.stream(case.wrong for case in cases)) for test, cases in tests.items()}
+
+
+def score(run: Path, tests: Mapping[str, Sequence[Case]], words: Path) -> Iterator[tuple[str, dict[str, Share]]]:
+    """The rows of a model: as it is; and if it writes letters, held to the words of the file."""
+    translator = weft.load(run)
+    yield run.name, count_all(translator, tests)
+    if writes_letters(translator):
+        held = weft.load(run, beam=BEAM, overrides=[f"translate.words={inline(str(words))}"])
+        yield f"{run.name}, held to a list of words, beam {BEAM}", count_all(held, tests)
 
 
 # --- Report --------------------------------------------------------------------------------------------------------
@@ -222,10 +221,6 @@ def as_json(rows: Mapping[str, Mapping[str, Share]], removed: Removed) -> dict[s
     return {"removed": removed._asdict(), "models": models}
 
 
-def say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
-
-
 def main(
     testset: Annotated[Path, typer.Argument(help="norvig.com/spell-testset1.txt")],
     folder: Annotated[Path, typer.Argument(help="Where data and runs are kept; made if it is not there.")],
@@ -237,7 +232,7 @@ def main(
 ) -> None:
     """Train two models to correct spelling, and test them on misspellings that they have not seen."""
     norvig = read_testset(testset)
-    corpus = get("codespell", folder / "codespell", say)
+    corpus = get("codespell", folder / "codespell", tell)
     tests = {"Norvig": norvig, "codespell": read_held_out_list(corpus.test)}
     held_out = {key(case.wrong) for cases in tests.values() for case in cases}
     data = folder / "data"
@@ -245,11 +240,10 @@ def main(
         write_data(data, corpus, held_out, Made(words, errors))
     check_no_leak(data / "train.tsv", held_out, testset)
     removed = Removed(**json.loads((data / "removed.json").read_text("utf-8")))
-    say(f"taken out of codespell's list: {removed.of_list:,} pairs; of generated ones: {removed.of_noise:,}")
-    known = {word.text for word in read_words(read_lines(data / "words.tsv"), "words.tsv", copies=1)}
+    tell(f"taken out of codespell's list: {removed.of_list:,} pairs; of generated ones: {removed.of_noise:,}")
     rows: dict[str, dict[str, Share]] = {}
     for run in runs or [train(name, folder, minutes) for name in RECIPES]:
-        rows.update(score(run, tests, known))
+        rows.update(score(run, tests, data / WORDS))
     print(render(rows, tests))
     write_json(json_file, as_json(rows, removed))
 

@@ -14,5 +14,7 @@ def spread(values: list[float]) -> Spread:
 
 
 def between(spread: Mapping[str, Any], form: str) -> str:
-    """As "1.57 (1.40 - 1.60)"; form: of each number, as ".2f"."""
+    """As "1.57 (1.40 - 1.60)", of one round as "1.57"; form: of each number, as ".2f"."""
+    if len(spread["rounds"]) == 1:
+        return f"{spread['median']:{form}}"
     return f"{spread['median']:{form}} ({spread['min']:{form}} - {spread['max']:{form}})"

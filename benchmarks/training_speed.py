@@ -53,6 +53,8 @@ from weft.store.model_folder import weights_of
 from weft.training.position import Position, stream
 from weft.training.prepare import prepare
 from weft.training.progress import display
+from weft.training.ranks import ON_CPU
+from weft.training.spread import Whole
 from weft.training.update import update
 
 RECIPE = Path(__file__).parents[1] / "configs" / "multi30k-en-de.yaml"
@@ -77,7 +79,7 @@ class WeftTraining:
         self.settings = settings = task.recipe.train
         set_draws(settings.seed, "weights")
         self.model = build(task.recipe.model, task.source, task.target, joint=task.recipe.text.joint)
-        self.objective = task.recipe.objective(Given(unasked, unasked))
+        self.spread = Whole(ON_CPU, self.model, task.recipe.objective(Given(unasked, unasked)))
         self.optimiser = settings.optimiser(self.model.parameters())
         self.schedule = settings.schedule(settings.steps)
         self.average = settings.average() if settings.average else None
@@ -85,7 +87,7 @@ class WeftTraining:
     def __call__(self, batch: Batch, step: int) -> float:
         set_draws(self.settings.seed, "step", step)
         rate, clip = self.schedule(step), self.settings.clip
-        sums = update(self.model, self.objective, self.optimiser, [batch], step=step, rate=rate, clip=clip)
+        sums = update(self.spread, self.optimiser, [batch], step=step, rate=rate, clip=clip)
         if self.average is not None:
             self.average.update(step, weights_of(self.model))
         return sums.loss / sums.count
@@ -210,7 +212,7 @@ def read_task(path: Path, data: Path | None, updates: int) -> Iterator[Task]:
         overrides = [f"data.folder={data}"] if data else make_corpus(Path(made))
         recipe = load_recipe(path, [*overrides, "data.valid=[]", "data.test=[]", "train.accumulate=1"])
         with display() as shown:
-            prepared = prepare(recipe, None, shown)
+            prepared = prepare(recipe, None, shown, ON_CPU)
         settings = recipe.train
         batches = Batches(prepared.train.cache, settings.batch_tokens, settings.seed, noise=prepared.noise)
         taken = [batch for _, [batch] in islice(stream(batches, Position(), 1), updates)]

@@ -9,6 +9,7 @@ from typing import Annotated, NamedTuple, TypeAlias
 import torch
 import typer
 from benchmarks.spreads import Spread, spread
+from benchmarks.telling import tell
 
 from weft.data.batches import Batch
 
@@ -44,7 +45,9 @@ def measure(sides: Mapping[str, Side], batches: Sequence[Batch], warm_up: int, u
     for number, first in enumerate(range(warm_up, len(batches), updates)):
         order = 1 if number % 2 == 0 else -1
         for name in list(sides)[::order]:
-            rounds[name].append(take_turn(sides[name], batches[first : first + updates], first + 1))
+            turn = take_turn(sides[name], batches[first : first + updates], first + 1)
+            tell(f"round {number + 1}, {name}: {turn.tokens_per_second:,.0f} tokens/s")
+            rounds[name].append(turn)
     return rounds
 
 

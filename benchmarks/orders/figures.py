@@ -1,20 +1,15 @@
-"""The figures as tables of Markdown, as JSON, and inside a page between two marks."""
+"""The figures as tables of Markdown, and as JSON."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from statistics import median
 from typing import Any, TypeAlias
 
 from benchmarks.orders.fitting import REGIONS, fit_regions
 from benchmarks.orders.kinds import Kind, Powers
 from benchmarks.orders.timing import Size, Times
-
-from weft.core.errors import UserError
-from weft.store.files import write_atomically
-
-BEGIN, END = "<!-- figures -->\n", "<!-- end of figures -->\n"
+from benchmarks.page import table
 
 Medians: TypeAlias = dict[str, dict[Size, float]]  # seconds of a batch, for each kind
 
@@ -24,11 +19,6 @@ def medians(times: Times) -> Medians:
     for turn, seconds in times.items():
         found.setdefault(turn.kind, {})[turn.size] = median(seconds)
     return found
-
-
-def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [header, ["---"] * len(header), *rows]
-    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
 
 
 def orders_table(kinds: Sequence[Kind], found: Medians) -> str:
@@ -88,21 +78,3 @@ def as_json(times: Times, found: Medians, facts: Mapping[str, Any]) -> dict[str,
             for turn, seconds in times.items()
         ],
     }
-
-
-def read_page(path: Path) -> tuple[str, str]:
-    """What stands before the figures and what after them."""
-    if not path.is_file():
-        raise UserError(f"{path}: there is no such file; give a page that has a place for figures")
-    before, begin, rest = path.read_text("utf-8").partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        place = f"the lines {BEGIN.strip()} and {END.strip()}"
-        raise UserError(f"{path}: figures go between {place}; write these into it first")
-    return before, after
-
-
-def write_page(path: Path, figures: str) -> None:
-    """The same page with these figures."""
-    before, after = read_page(path)
-    write_atomically(path, (before + BEGIN + figures + END + after).encode())

@@ -7,12 +7,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from weft.config.load import load_recipe
+from weft.config.recipe import Recipe
 from weft.core.errors import UserError
 from weft.text.settings import learn_tokenizers
 from weft.text.tokenizer import Tokenizer
 
-RECIPE = Path(__file__).parents[2] / "configs" / "multi30k-de-en-luong.yaml"
 SIDES = ("source", "target")
 
 
@@ -26,7 +25,8 @@ class Pieces(NamedTuple):
     folder: Path
     pairs: int
     vocabulary: int
-    target_tokens: int  # with an end mark each, without padding
+    source_tokens: int  # with an end mark each, without padding
+    target_tokens: int
 
     @property
     def words(self) -> Path:
@@ -36,12 +36,11 @@ class Pieces(NamedTuple):
         return self.folder / f"{split}.{side}"
 
 
-def write_pieces(data: Path, size: int, folder: Path) -> Pieces:
-    """Learn a joint BPE of `size` pieces on the recipe's training files in `data`; write them as pieces."""
-    recipe = load_recipe(RECIPE, [f"data.folder={data}", f"text.source={{type: bpe, size: {size}}}"])
+def write_pieces(recipe: Recipe, folder: Path) -> Pieces:
+    """Learn the recipe's joint tokenizer on its training files; write them as pieces."""
     pairs = [pair for pair in recipe.data.splits()["train"].pairs() if all(line.strip() for line in pair)]
     if not pairs:
-        raise UserError(f"{data}: the training files have no pair without an empty side")
+        raise UserError("the training files have no pair without an empty side: give others")
     _, tokenizer = learn_tokenizers(recipe.text, pairs, recipe.train.seed)
     sides = [spelled(tokenizer, lines) for lines in zip(*pairs, strict=True)]
     for side, rows in zip(SIDES, sides, strict=True):
@@ -50,7 +49,8 @@ def write_pieces(data: Path, size: int, folder: Path) -> Pieces:
     counts = Counter(piece for rows in sides for row in rows for piece in row)
     ordered = sorted(counts, key=lambda piece: (-counts[piece], piece))
     write_rows(folder / "vocabulary.txt", [[piece] for piece in ordered])
-    return Pieces(folder, len(pairs), len(ordered), sum(len(row) + 1 for row in sides[1]))
+    source, target = (sum(len(row) + 1 for row in rows) for rows in sides)
+    return Pieces(folder, len(pairs), len(ordered), source, target)
 
 
 def spelled(tokenizer: Tokenizer, lines: Iterable[str]) -> list[list[str]]:

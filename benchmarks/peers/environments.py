@@ -20,6 +20,12 @@ class Pins(NamedTuple):
 
     name: str
     steps: tuple[tuple[str, ...], ...]
+    torch: bool = True  # does the peer need it?
+
+    @property
+    def calls(self) -> tuple[tuple[str, ...], ...]:
+        """What pip is called with; torch first, so that no peer chooses another."""
+        return ((TORCH,), *self.steps) if self.torch else self.steps
 
     @property
     def constraints(self) -> Path:
@@ -27,7 +33,7 @@ class Pins(NamedTuple):
 
     def text(self) -> str:
         """All that decides what is installed."""
-        steps = "".join(" ".join(step) + "\n" for step in ((TORCH,), *self.steps))
+        steps = "".join(" ".join(step) + "\n" for step in self.calls)
         return steps + self.constraints.read_text(encoding="utf-8")
 
 
@@ -49,9 +55,9 @@ def python_of(pins: Pins | None, folder: Path) -> Path:
 
 
 def install(pins: Pins, place: Path, python: Path) -> None:
-    """A new environment in place of whatever stands there; torch first, so that no peer chooses another."""
+    """A new environment in place of whatever stands there."""
     call(pins, [sys.executable, "-m", "venv", "--clear", str(place)])
-    for step in ((TORCH,), *pins.steps):
+    for step in pins.calls:
         options = ["--quiet", "--disable-pip-version-check", "--constraint", str(pins.constraints)]
         call(pins, [str(python), "-I", "-m", "pip", "install", *options, *step])
 

@@ -3,17 +3,20 @@
 Its encoder's `hidden_size` is that of one direction; its decoder's is its own, and h~ has as many. `init_hidden: last`
 takes the encoder's last h for both states of an LSTM, without a matrix. Dropout falls on embeddings, on the fed h~
 beside the embedding, and on [h; c] before h~. Compared with ours: h~ has a bias, the output layer none, and torch's
-cells have two biases each. Batches are taken as the sentences come, with no regard to length.
+cells have two biases each. A Transformer is ours but for the bias of the output layer; with smoothing its loss is a
+divergence, less than a cross-entropy. Batches are taken as the sentences come, with no regard to length.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from benchmarks.peers.data import SIDES
 from benchmarks.peers.environments import Pins
 from benchmarks.peers.reading import last
-from benchmarks.peers.tasks import Figures, Job, Recurrent, Task, Toolkit, Training
+from benchmarks.peers.shapes import Recurrent, Transformer
+from benchmarks.peers.tasks import Figures, Job, Shape, Toolkit, Training
 from benchmarks.peers.writing import write_settings
 
 VERSION = "2.3.0"
@@ -21,7 +24,7 @@ SCORES = {"general": "luong", "additive": "bahdanau"}
 NEVER = 10_000  # so many windows of updates go by before the first validation
 
 
-def command(job: Job) -> list[str]:
+def command(job: Job[Shape], model: Mapping[str, Any]) -> list[str]:
     settings = {
         "name": "benchmark",
         "joeynmt_version": VERSION,
@@ -31,13 +34,13 @@ def command(job: Job) -> list[str]:
         "data": data(job),
         "testing": {},
         "training": training(job.training),
-        "model": recurrent(job.training.shape),
+        "model": model,
     }
     path = write_settings(job.folder / "joeynmt.yaml", settings)
     return ["-I", "-m", "joeynmt", "train", path, "--skip-test"]
 
 
-def data(job: Job) -> dict[str, Any]:
+def data(job: Job[Shape]) -> dict[str, Any]:
     """Its languages are the endings of the file names."""
     source, target = SIDES
     side = {"level": "word", "lowercase": False, "voc_file": str(job.pieces.words)}
@@ -50,7 +53,7 @@ def data(job: Job) -> dict[str, Any]:
     }
 
 
-def training(task: Training) -> dict[str, Any]:
+def training(task: Training[Shape]) -> dict[str, Any]:
     return {
         "optimizer": "adam",
         "learning_rate": task.rate,
@@ -58,6 +61,7 @@ def training(task: Training) -> dict[str, Any]:
         "decrease_factor": 1.0,
         "clip_grad_norm": task.clip,
         "normalization": "tokens",
+        "label_smoothing": task.smoothing,
         "batch_size": task.batch_tokens,
         "batch_type": "token",
         "epochs": task.steps,  # at least so many batches
@@ -89,7 +93,21 @@ def recurrent(shape: Recurrent) -> dict[str, Any]:
     }
 
 
-def read(job: Job, printed: str) -> Figures:
+def transformer(shape: Transformer) -> dict[str, Any]:
+    both = {
+        "type": "transformer",
+        "num_layers": shape.layers,
+        "num_heads": shape.heads,
+        "hidden_size": shape.dim,
+        "ff_size": shape.hidden,
+        "layer_norm": "pre",
+        "dropout": shape.dropout,
+        "embeddings": {"embedding_dim": shape.dim, "scale": True, "dropout": shape.dropout},
+    }
+    return {"tied_embeddings": True, "tied_softmax": True, "encoder": both, "decoder": both}
+
+
+def read(job: Job[Shape], printed: str) -> Figures:
     """It counts every target that is no padding; its loss is that of the last batch."""
     (parameters,) = last(r"Total params: (\d+)", printed)
     loss, speed = last(rf"Step: +{job.training.steps}, Batch Loss: +([\d.]+),.*Tokens per Sec: +(\d+)", printed)
@@ -97,4 +115,15 @@ def read(job: Job, printed: str) -> Figures:
 
 
 PINS = Pins(f"joeynmt-{VERSION}", ((f"joeynmt=={VERSION}", "importlib_metadata"),))  # which it uses and does not name
-JOEYNMT = Toolkit("joeynmt", PINS, Task(command, read))
+
+
+def recurrent_command(job: Job[Recurrent]) -> list[str]:
+    return command(job, recurrent(job.training.shape))
+
+
+def transformer_command(job: Job[Transformer]) -> list[str]:
+    return command(job, transformer(job.training.shape))
+
+
+RECURRENT = Toolkit("joeynmt", PINS, recurrent_command, read)
+TRANSFORMER = Toolkit("joeynmt", PINS, transformer_command, read)

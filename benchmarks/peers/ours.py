@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from benchmarks.peers.data import SIDES
 from benchmarks.peers.reading import last
-from benchmarks.peers.tasks import Figures, Job, Recurrent, Task, Toolkit, Training
+from benchmarks.peers.shapes import Recurrent, Transformer
+from benchmarks.peers.tasks import Figures, Job, Shape, Toolkit, Training
 from benchmarks.peers.writing import write_settings
 
+NAME = "weft"
 RUN = "run"  # the run folder, in the job's
 
 
-def command(job: Job) -> list[str]:
+def command(job: Job[Shape], model: Mapping[str, Any], precision: str) -> list[str]:
     settings = {
         "data": data(job),
         "text": {"source": {"type": "whitespace"}, "joint": True, "sample": job.pieces.pairs},
-        "model": recurrent(job.training.shape),
-        "objective": {"type": "cross-entropy", "smoothing": 0.0},
-        "train": training(job.training),
+        "model": model,
+        "objective": {"type": "cross-entropy", "smoothing": job.training.smoothing},
+        "train": {**training(job.training), "precision": precision},
     }
     path = write_settings(job.folder / "weft.yaml", settings)
     return ["-m", "weft", "train", path, "--out", str(job.folder / RUN), "--device", "cpu"]
 
 
-def data(job: Job) -> dict[str, Any]:
+def data(job: Job[Shape]) -> dict[str, Any]:
     """No pair is left out: the peers leave none out either."""
     return {
         "train": [str(job.pieces.file("train", side)) for side in SIDES],
@@ -36,7 +39,7 @@ def data(job: Job) -> dict[str, Any]:
     }
 
 
-def training(task: Training) -> dict[str, Any]:
+def training(task: Training[Shape]) -> dict[str, Any]:
     return {
         "seed": task.seed,
         "steps": task.steps,
@@ -72,7 +75,20 @@ def cell(shape: Recurrent, dim: int) -> dict[str, Any]:
     return {"type": shape.cell, "dim": dim} | ({"reset": "after"} if shape.cell == "gru" else {})
 
 
-def read(job: Job, printed: str) -> Figures:
+def transformer(shape: Transformer) -> dict[str, Any]:
+    embedding = {"type": "tokens", "dim": shape.dim, "positions": "sinusoidal", "dropout": shape.dropout}
+    layers = {
+        "type": "transformer",
+        "layers": shape.layers,
+        "heads": shape.heads,
+        "hidden": shape.hidden,
+        "dropout": shape.dropout,
+        "attention_dropout": shape.dropout,
+    }
+    return {"source": embedding, "encoder": layers, "target": embedding, "decoder": layers, "tie": "all"}
+
+
+def read(job: Job[Shape], printed: str) -> Figures:
     """Real target tokens; the loss is the mean over the measured updates."""
     (parameters,) = last(r"([\d,]+) parameters", printed)
     lines = (job.folder / RUN / "log.jsonl").read_text(encoding="utf-8").strip().split("\n")
@@ -80,4 +96,18 @@ def read(job: Job, printed: str) -> Figures:
     return Figures(int(parameters.replace(",", "")), record["tokens_per_second"], record["loss"])
 
 
-WEFT = Toolkit("weft", None, Task(command, read))
+def recurrent_command(job: Job[Recurrent]) -> list[str]:
+    return command(job, recurrent(job.training.shape), "float32")
+
+
+def transformer_toolkit(precision: str) -> Toolkit[Transformer]:
+    """Weft with its numbers in this precision; float32, which the peers have, goes by the plain name."""
+
+    def transformer_command(job: Job[Transformer]) -> list[str]:
+        return command(job, transformer(job.training.shape), precision)
+
+    name = NAME if precision == "float32" else f"{NAME} {precision}"
+    return Toolkit(name, None, transformer_command, read, precision)
+
+
+RECURRENT = Toolkit(NAME, None, recurrent_command, read)

@@ -1,4 +1,4 @@
-"""A toolkit at work, in a process of its own: what it prints, and the memory it takes at most."""
+"""A toolkit at work, in a process of its own: what it prints, and the memory that it takes at most."""
 
 from __future__ import annotations
 
@@ -11,13 +11,18 @@ from weft.core.errors import UserError
 
 PAUSE = 0.2  # seconds between two looks at the memory
 OUTPUT = "output.txt"
+MEMORIES = ("VmHWM", "RssAnon")  # the peak so far, and what is anonymous now, as Linux calls them
 
 
 class Ran(NamedTuple):
-    """What a process that ended well has printed, and its peak of memory in MiB; None where Linux does not tell."""
+    """What a process that ended well has printed, and the most memory it held, in MiB; None where Linux does not tell.
+
+    peak: all that it held at once; anonymous: what it had made itself, without the files of libraries.
+    """
 
     output: str
     peak: float | None
+    anonymous: float | None
 
 
 def run(name: str, command: list[str], folder: Path, threads: int) -> Ran:
@@ -29,36 +34,37 @@ def run(name: str, command: list[str], folder: Path, threads: int) -> Ran:
             command, cwd=folder, env=os.environ | places, stdout=output, stderr=subprocess.STDOUT
         )
         try:
-            peak = watch(process)
+            peak, anonymous = watch(process)
         finally:
             process.kill()
             process.wait()
     printed = path.read_bytes().decode("utf-8", "replace")
     if process.returncode != 0:
         raise UserError(f"{name} failed with code {process.returncode}; the last it printed:\n{ending(printed)}")
-    return Ran(printed, peak)
+    return Ran(printed, peak, anonymous)
 
 
-def watch(process: subprocess.Popen[bytes]) -> float | None:
-    """Wait for the end. Linux tells the peak of a living process only, so it is asked again and again."""
-    peak: float | None = None
+def watch(process: subprocess.Popen[bytes]) -> tuple[float | None, ...]:
+    """Wait for the end. Linux tells the memory of a living process only, so it is asked again and again."""
+    most: dict[str, float] = {}
     while True:
-        peak = peak_of(process.pid) or peak
+        for name, held in memory_of(process.pid).items():
+            most[name] = max(held, most.get(name, 0.0))
         try:
             process.wait(PAUSE)
         except subprocess.TimeoutExpired:
             continue
-        return peak
+        return tuple(map(most.get, MEMORIES))
 
 
-def peak_of(number: int) -> float | None:
-    """MiB that the process has held at most so far."""
+def memory_of(number: int) -> dict[str, float]:
+    """MiB of each of the MEMORIES; nothing of a process that has just ended, or where there is no Linux."""
     try:
         status = Path(f"/proc/{number}/status").read_text(encoding="utf-8")
     except OSError:
-        return None  # no Linux, or the process is gone
-    told = [line.split()[1] for line in status.split("\n") if line.startswith("VmHWM:")]
-    return int(told[0]) / 1024 if told else None  # one that has just ended has no memory
+        return {}
+    told = (line.partition(":") for line in status.split("\n"))
+    return {name: int(value.split()[0]) / 1024 for name, _, value in told if name in MEMORIES}
 
 
 def ending(printed: str, lines: int = 12) -> str:

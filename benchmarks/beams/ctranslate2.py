@@ -1,0 +1,56 @@
+"""CTranslate2 4.8.4: norms before the layers, keys and values of the memory from one product, positions as given."""
+
+from __future__ import annotations
+
+from benchmarks.beams.job import Shape
+from benchmarks.beams.names import Table, moved, stacked
+from benchmarks.beams.ours import Weights, positions
+from benchmarks.peers.environments import Pins
+
+VERSION = "4.8.4"
+LONGEST = 512  # positions
+
+BOTH: Table = {
+    ("attention.project",): ("self_attention.linear.0",),
+    ("attention.out",): ("self_attention.linear.1",),
+    ("around_attention.norm",): ("self_attention.layer_norm",),
+    ("around_feedforward.norm",): ("ffn.layer_norm",),
+    ("feedforward.up",): ("ffn.linear_0",),
+    ("feedforward.down",): ("ffn.linear_1",),
+}
+DECODER: Table = {
+    **BOTH,
+    ("around_across.norm",): ("attention.layer_norm",),
+    ("across.query",): ("attention.linear.0",),
+    ("across.key", "across.value"): ("attention.linear.1",),
+    ("across.out",): ("attention.linear.2",),
+}
+ENDS: Table = {("encoder.norm",): ("encoder.layer_norm",), ("decoder.norm",): ("decoder.layer_norm",)}
+NORMS = {"layer_norm.weight": "layer_norm.gamma", "layer_norm.bias": "layer_norm.beta"}
+
+
+def arrays(weights: Weights, shape: Shape) -> Weights:
+    places, embedding = positions(shape, LONGEST), weights["source.weight"]
+    layers = {
+        **moved(weights, ENDS),
+        **stacked(weights, BOTH, shape.layers, "encoder.layers", "encoder.layer"),
+        **stacked(weights, DECODER, shape.layers, "decoder.layers", "decoder.layer"),
+    }
+    return {
+        "encoder.embeddings.0.weight": embedding,
+        "decoder.embeddings.weight": embedding,
+        "decoder.projection.weight": embedding,
+        "decoder.projection.bias": weights["head.bias"],
+        "encoder.position_encodings.encodings": places,
+        "decoder.position_encodings.encodings": places,
+        **{norms_renamed(name): array for name, array in layers.items()},
+    }
+
+
+def norms_renamed(name: str) -> str:
+    for ours, theirs in NORMS.items():
+        name = name.replace(ours, theirs)
+    return name
+
+
+PINS = Pins(f"ctranslate2-{VERSION}", ((f"ctranslate2=={VERSION}",),), torch=False)

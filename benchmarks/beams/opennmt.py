@@ -1,0 +1,38 @@
+"""OpenNMT-py 3.5.1: its Transformer has a norm before every layer, its positions are as ours."""
+
+from __future__ import annotations
+
+from benchmarks.beams.job import Shape
+from benchmarks.beams.names import Table, moved, stacked
+from benchmarks.beams.ours import Weights
+
+EMBEDDING = "encoder.embeddings.make_embedding.emb_luts.0.weight"
+
+BOTH: Table = {
+    ("attention.project",): ("self_attn.linear_query", "self_attn.linear_keys", "self_attn.linear_values"),
+    ("attention.out",): ("self_attn.final_linear",),
+    ("around_feedforward.norm",): ("feed_forward.layer_norm",),
+    ("feedforward.up",): ("feed_forward.w_1",),
+    ("feedforward.down",): ("feed_forward.w_2",),
+}
+ENCODER: Table = {**BOTH, ("around_attention.norm",): ("layer_norm",)}
+DECODER: Table = {
+    **BOTH,
+    ("around_attention.norm",): ("layer_norm_1",),
+    ("around_across.norm",): ("layer_norm_2",),
+    ("across.query",): ("context_attn.linear_query",),
+    ("across.key",): ("context_attn.linear_keys",),
+    ("across.value",): ("context_attn.linear_values",),
+    ("across.out",): ("context_attn.final_linear",),
+}
+ENDS: Table = {("encoder.norm",): ("encoder.layer_norm",), ("decoder.norm",): ("decoder.layer_norm",)}
+
+
+def arrays(weights: Weights, shape: Shape) -> Weights:
+    return {
+        EMBEDDING: weights["source.weight"],
+        "generator.bias": weights["head.bias"],
+        **moved(weights, ENDS),
+        **stacked(weights, ENCODER, shape.layers, "encoder.layers", "encoder.transformer"),
+        **stacked(weights, DECODER, shape.layers, "decoder.layers", "decoder.transformer_layers"),
+    }

@@ -1,0 +1,63 @@
+"""The sentences that are decoded, as rows of ids: Multi30k's, or made ones of such lengths."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+from typing import NamedTuple
+
+from benchmarks.beams.job import Batching
+
+from weft.config.load import load_recipe
+from weft.core.errors import UserError
+from weft.core.randomness import seed_for
+from weft.engine.batching import cut_batches
+from weft.text.learners import Whitespace
+from weft.text.settings import learn_tokenizers
+from weft.text.tokenizer import Tokenizer
+
+RECIPE = Path(__file__).parents[2] / "configs" / "multi30k-en-de.yaml"
+SEED = 1
+SHORTEST, USUAL, SPREAD, LONGEST = 4, 14, 5, 40  # pieces of a made sentence, about as Multi30k's
+
+
+class Sentences(NamedTuple):
+    """Rows of ids without marks, longest first, and the tokenizer to which a piece is a number between spaces."""
+
+    rows: list[list[int]]
+    tokenizer: Tokenizer
+
+    def batches(self, batching: Batching) -> list[list[list[int]]]:
+        """Runs of the rows."""
+        if batching.unit == "tokens":
+            longest = len(self.rows[0])
+            runs = cut_batches(range(len(self.rows)), self.rows, longest, batching.size)
+            return [[self.rows[number] for number in run] for run in runs]
+        return [self.rows[first : first + batching.size] for first in range(0, len(self.rows), batching.size)]
+
+
+def read_sentences(data: Path, pieces: int, count: int) -> Sentences:
+    """The first of Multi30k's test set, in pieces of a joint BPE that is learned from its training set."""
+    recipe = load_recipe(RECIPE, [f"data.folder={data}", f"text.source={{type: bpe, size: {pieces}}}"])
+    splits = recipe.data.splits()
+    reader, _ = learn_tokenizers(recipe.text, splits["train"].pairs(), recipe.train.seed)
+    lines = [source for source, _ in splits["test"].pairs() if source.strip()]
+    if not lines:
+        raise UserError(f"{data}: the test set has no sentence")
+    return numbered([row.tolist() for row in reader.encode_rows(lines[:count]).split()], pieces)
+
+
+def make_sentences(pieces: int, count: int) -> Sentences:
+    """Drawn at random, always the same."""
+    draws = Random(seed_for(SEED, "sentences"))
+    lengths = [min(max(round(draws.gauss(USUAL, SPREAD)), SHORTEST), LONGEST) for _ in range(count)]
+    return numbered([[draws.randrange(pieces) for _ in range(length)] for length in lengths], pieces)
+
+
+def numbered(rows: Sequence[Sequence[int]], pieces: int) -> Sentences:
+    """Each piece becomes a word, its number, so that engines can be given and give back ids alone."""
+    most = max(pieces, 1 + max(max(row) for row in rows))
+    tokenizer = Whitespace().learn([" ".join(map(str, range(most)))])
+    found = tokenizer.encode(" ".join(map(str, row)) for row in rows)
+    return Sentences(sorted(found, key=len, reverse=True), tokenizer)

@@ -1,0 +1,96 @@
+"""The figures as tables of Markdown, and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+from benchmarks.decoding.choices import SEARCHES
+from benchmarks.decoding.rows import Row
+from benchmarks.page import table
+from benchmarks.shares import Share
+
+from weft.metric.score import Score
+
+Figures: TypeAlias = Mapping[str, Sequence[Row]]  # the rows of each model
+
+
+def markdown(figures: Figures, facts: Mapping[str, Any]) -> str:
+    """All that a page shows."""
+    rows = next(iter(figures.values()))
+    models = [f"### {name}\n\n{scores_table(of_model)}" for name, of_model in figures.items()]
+    return "\n".join([heading(facts), *models, settings_table([row.search for row in rows]), signatures(rows[0])])
+
+
+def heading(facts: Mapping[str, Any]) -> str:
+    return (
+        "{cpu}, cores: {cores}, threads: {threads}, torch {torch}. "
+        "Multi30k, {source} to {target}, {split} set, lines: {lines:,}.\n".format(**facts)
+    )
+
+
+def scores_table(rows: Sequence[Row]) -> str:
+    first = rows[0].search
+    header = ["search", "BLEU", f"p, beside {first}", "chrF", "length", "seconds", "log P at least greedy's"]
+    return table(header, [cells(row) for row in rows])
+
+
+def cells(row: Row) -> list[str]:
+    share = row.at_least_greedy()
+    return [
+        row.search,
+        with_interval(row.bleu),
+        "" if row.p is None else f"{row.p:.3f}",
+        f"{row.chrf.value:.1f}",
+        f"{row.length:.2f}",
+        f"{row.seconds:,.1f}",
+        "" if share is None else percent(share),
+    ]
+
+
+def with_interval(score: Score) -> str:
+    """One line alone has no interval."""
+    return f"{score.value:.1f}" if score.interval is None else f"{score.value:.1f} ± {score.interval.half():.1f}"
+
+
+def percent(share: Share) -> str:
+    return f"{100 * share.value():.1f} %"
+
+
+def settings_table(searches: Sequence[str]) -> str:
+    def shown(search: str) -> str:
+        return " ".join(f'`--set "{setting}"`' for setting in SEARCHES[search])
+
+    return table(["search", "is"], [[search, shown(search)] for search in searches])
+
+
+def signatures(row: Row) -> str:
+    return f"BLEU: `{row.bleu.signature}`; chrF: `{row.chrf.signature}`.\n"
+
+
+def as_json(figures: Figures, facts: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "setting": facts,
+        "searches": {row.search: SEARCHES[row.search] for row in next(iter(figures.values()))},
+        "models": {name: [row_as_json(row) for row in rows] for name, rows in figures.items()},
+    }
+
+
+def row_as_json(row: Row) -> dict[str, Any]:
+    """With every line on which the search did worse than greedy search."""
+    share = row.at_least_greedy()
+    return {
+        **row._asdict(),
+        "bleu": score_as_json(row.bleu),
+        "chrf": score_as_json(row.chrf),
+        "at_least_greedy": None if share is None else share.value(),
+        "below": None if row.below is None else [one._asdict() for one in row.below],
+    }
+
+
+def score_as_json(score: Score) -> dict[str, Any]:
+    return {
+        "value": score.value,
+        "interval": None if score.interval is None else score.interval._asdict(),
+        "signature": score.signature,
+    }

@@ -1,0 +1,232 @@
+"""From file to file with CTranslate2: `weft translate` beside a script written by hand, and how soon it is there.
+
+From the root of the repository, with a model that was trained on Multi30k:
+
+    python -m benchmarks.file_to_file --model RUN --data FOLDER --json files.json
+
+Speed: the first 20,000 lines of train.en, a beam of 5, in each precision that this processor has. Both are started anew
+for every turn, and their time is that of the whole process. Weft reads text and writes text, and converts the model
+first; the script (files/by_hand.py) has a converted model, is given tokens and gives tokens, and takes the best of
+several batch sizes, which a part of the lines has found. Both have a worker of one thread for each core.
+
+Start-up: one sentence, from the start of the process to its end; beside `import torch`, which this engine does without.
+
+Agreement: what the engines say of the test set, with a beam of 5 and greedily: how many lines are those of the torch
+engine, and BLEU.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any, NamedTuple
+
+import ctranslate2
+import typer
+from benchmarks.beams.ctranslate2 import PINS
+from benchmarks.ending import JsonFile, run_command, write_json
+from benchmarks.files import by_hand
+from benchmarks.files.clock import Side, Turn, fastest, figures_of, in_turns, timed
+from benchmarks.files.translating import first_lines, translate
+from benchmarks.machine import machine
+from benchmarks.page import table
+from benchmarks.peers.environments import FOLDER, python_of
+from benchmarks.spreads import between
+from benchmarks.telling import tell
+
+from weft.core.errors import UserError
+from weft.data.lines import read_lines
+from weft.engine.evaluation import evaluate_file
+from weft.export.converted import PRECISIONS, Precision, convert
+from weft.export.described import Described, read_described
+from weft.export.names import token_names
+from weft.metric.lines import Options
+
+BEAM = 5
+SOURCE, TEST, REFERENCE = "train.en", "test_2016_flickr.en", "test_2016_flickr.de"
+BATCHINGS = ((16, "examples"), (32, "examples"), (64, "examples"), (128, "examples"), (512, "tokens"), (2048, "tokens"))
+TRIED = 10  # a tenth of the lines finds the best batch size
+HAND = Path(by_hand.__file__)
+WITHOUT_TORCH = """
+import sys
+from weft.cli import main
+try:
+    main()
+finally:
+    sys.exit("torch was imported" if "torch" in sys.modules else None)
+"""
+
+
+class Work(NamedTuple):
+    """What is translated, by what: the model as it is, and the folder in which everything is written."""
+
+    model: Path
+    described: Described
+    folder: Path
+    python: Path  # of CTranslate2's environment
+    threads: int
+
+    def tokens(self, lines: Sequence[str], name: str) -> Path:
+        """A file of the lines' tokens, as the script reads them; lines are cut where the model's reading ends."""
+        file, names = self.folder / name, token_names(self.described.source_tokenizer)
+        rows = [
+            row[: self.described.source_limit()].tolist() for row in self.described.source.encode_rows(lines).split()
+        ]
+        file.write_text("".join(by_hand.BETWEEN.join(names[n] for n in row) + "\n" for row in rows), encoding="utf-8")
+        return file
+
+    def converted(self, precision: Precision) -> Path:
+        folder = self.folder / precision
+        folder.mkdir()
+        convert(self.described, folder, precision)
+        return folder
+
+    def hand(self, model: Path, tokens: Path, precision: Precision, batching: tuple[int, str]) -> Turn:
+        output = self.folder / "by-hand.txt"
+        files = [str(file) for file in (model, tokens, output)]
+        told = [precision, str(BEAM), str(self.threads), *map(str, batching)]
+        return timed("the script", [str(self.python), "-I", str(HAND), *files, *told], self.threads)
+
+    def weft(self, source: Path, precision: Precision, beam: int = BEAM) -> Turn:
+        options = ["--engine", "ctranslate2", "--precision", precision, "--beam", str(beam)]
+        return translate(self.model, source, self.folder / "weft.txt", options, self.threads)
+
+
+# --- Measurement ---------------------------------------------------------------------------------------------------
+
+
+def speeds(work: Work, file: Path, count: int, rounds: int) -> dict[str, Any]:
+    """Of both, in each precision that there is."""
+    source = work.folder / "source.txt"
+    lines = first_lines(file, count, source)
+    tokens, part = work.tokens(lines, "tokens.txt"), work.tokens(lines[: max(1, len(lines) // TRIED)], "part.txt")
+    found: dict[str, Any] = {}
+    for precision in precisions():
+        model = work.converted(precision)
+        best = best_batching(work, model, part, precision)
+        sides: dict[str, Side] = {
+            "weft": partial(work.weft, source, precision),
+            "by hand": partial(work.hand, model, tokens, precision, best),
+        }
+        turns = in_turns(sides, rounds)
+        ours = figures_of(turns["weft"], len(lines), None)
+        theirs = figures_of(turns["by hand"], len(lines), turns["weft"]) | {"batches": f"{best[0]} {best[1]}"}
+        found[precision] = {"weft": ours, "by hand": theirs}
+    return found
+
+
+def precisions() -> list[Precision]:
+    """Those that this processor computes in, the smallest first."""
+    here = ctranslate2.get_supported_compute_types("cpu")
+    for precision in PRECISIONS:
+        if precision not in here:
+            tell(f"{precision} is left out: this processor does not compute in it")
+    return [precision for precision in PRECISIONS[::-1] if precision in here]
+
+
+def best_batching(work: Work, model: Path, part: Path, precision: Precision) -> tuple[int, str]:
+    sides = {f"{size} {unit}": (size, unit) for size, unit in BATCHINGS}
+    tell(f"{precision}: which batch size is the best for the script")
+    return sides[fastest({name: partial(work.hand, model, part, precision, one) for name, one in sides.items()})]
+
+
+def start_up(work: Work, file: Path, rounds: int) -> dict[str, Any]:
+    """One sentence, with a look whether torch was imported; and torch alone."""
+    source = work.folder / "sentence.txt"
+    first_lines(file, 1, source)
+    telling = [str(work.model), str(source), "--output", str(work.folder / "one.txt"), "--engine", "ctranslate2"]
+    command = [sys.executable, "-c", WITHOUT_TORCH, "translate", *telling]
+    sides: dict[str, Side] = {
+        "weft translate": partial(timed, "weft translate", command, work.threads),
+        "import torch": partial(timed, "import torch", [sys.executable, "-c", "import torch"], work.threads),
+    }
+    return {name: figures_of(turns, 1, None)["seconds"] for name, turns in in_turns(sides, rounds).items()}
+
+
+def agreement(work: Work, data: Path) -> list[dict[str, Any]]:
+    """What each engine says of the test set, beside what that of torch says."""
+    found: list[dict[str, Any]] = []
+    for beam in (BEAM, 1):
+        expected: list[str] = []
+        for engine in (["--engine", "torch"], *(["--precision", precision] for precision in precisions())):
+            output = work.folder / "test.txt"
+            translate(work.model, data / TEST, output, [*engine, "--beam", str(beam)], work.threads)
+            lines = list(read_lines(output))
+            expected = expected or lines
+            same = sum(one == other for one, other in zip(lines, expected, strict=True)) / len(lines)
+            (score,) = evaluate_file(output, [data / REFERENCE], ["bleu"], Options())
+            found.append({"beam": beam, "engine": engine[1], "same": same, "bleu": score.value})
+    return found
+
+
+# --- Report --------------------------------------------------------------------------------------------------------
+
+
+def render(facts: Mapping[str, Any], figures: Mapping[str, Any]) -> str:
+    heading = "{lines:,} lines of {source}, beam {beam}; {cpu}, {cores} cores, {threads} workers; rounds: {rounds}"
+    header = [
+        "precision",
+        "weft translate, lines/s",
+        "by hand",
+        "its batches",
+        "weft / by hand",
+        "the same by processor time",
+    ]
+    rows = [
+        [
+            precision,
+            between(both["weft"]["lines_per_second"], ",.0f"),
+            between(both["by hand"]["lines_per_second"], ",.0f"),
+            both["by hand"]["batches"],
+            between(both["by hand"]["ratio"], ".3f"),
+            between(both["by hand"]["work_ratio"], ".3f"),
+        ]
+        for precision, both in figures["speed"].items()
+    ]
+    waits = [[name, between(seconds, ".2f")] for name, seconds in figures["start-up"].items()]
+    said = [
+        [str(one["beam"]), one["engine"], f"{one['same']:.2%}", f"{one['bleu']:.2f}"] for one in figures["agreement"]
+    ]
+    return "\n".join(
+        [
+            heading.format(**facts),
+            "",
+            table(header, rows),
+            table(["from a cold start", "seconds"], waits),
+            table(["beam", "engine or precision", "lines as torch says them", "BLEU"], said),
+        ]
+    )
+
+
+def main(
+    model: Annotated[Path, typer.Option(help="A run or model folder: a Transformer that was trained on Multi30k.")],
+    data: Annotated[Path, typer.Option(help="Folder of Multi30k: train.en and the test set.")],
+    lines: Annotated[int, typer.Option(min=1, help="How many are translated.")] = 20_000,
+    rounds: Annotated[int, typer.Option(min=1)] = 3,
+    threads: Annotated[int, typer.Option(min=1)] = 2,
+    environments: Annotated[Path, typer.Option(help="Folder of the peers' environments.")] = FOLDER,
+    json_file: JsonFile = None,
+) -> None:
+    """Measure the engine of CTranslate2, from file to file."""
+    for name in (SOURCE, TEST, REFERENCE):
+        if not (data / name).is_file():
+            raise UserError(f"{data / name}: there is no such file; give the folder of Multi30k's files")
+    place = model.absolute()
+    described, python = read_described(place), python_of(PINS, environments)
+    with TemporaryDirectory() as name:
+        work = Work(place, described, Path(name), python, threads)
+        figures = {
+            "speed": speeds(work, data / SOURCE, lines, rounds),
+            "start-up": start_up(work, data / SOURCE, rounds),
+            "agreement": agreement(work, data.absolute()),
+        }
+    facts = machine() | {"threads": threads, "lines": lines, "source": SOURCE, "beam": BEAM, "rounds": rounds}
+    print(render(facts, figures))
+    write_json(json_file, {"setting": facts, "figures": figures})
+
+
+if __name__ == "__main__":
+    run_command(main, "file_to_file")

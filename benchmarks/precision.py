@@ -1,0 +1,93 @@
+"""What numbers of 16 bits gain in speed and cost in quality: one recipe in float32 and in bfloat16, side by side.
+
+From the root of the repository:
+
+    python -m benchmarks.precision --data FOLDER                            # Multi30k's files in FOLDER; 1,000 updates
+    python -m benchmarks.precision --data FOLDER --updates 100 --json precision.json
+
+Both begin with the same weights and train on the same batches, a few updates of the one and then of the other in one
+process, in the opposite order in every second round, so that a busy machine slows both. Validation is in float32, of
+the masters; its loss is that over all validation pairs. The recipe's schedule, but with so many steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+from benchmarks.ending import JsonFile, run_command, write_json
+from benchmarks.machine import machine
+from benchmarks.sides import RecipeSide, first_batches
+from benchmarks.spreads import between
+from benchmarks.turns import Rounds, Threads, measure, speeds, use_threads
+
+from weft.config.load import load_recipe
+from weft.config.recipe import Recipe
+from weft.core.errors import UserError
+from weft.training.precision import with_precision
+from weft.training.prepare import prepare
+from weft.training.progress import display
+from weft.training.ranks import ON_CPU
+
+RECIPE = Path(__file__).parents[1] / "configs" / "multi30k-en-de.yaml"
+PRECISIONS: tuple[Literal["float32", "bfloat16"], ...] = ("float32", "bfloat16")
+WARM_UP = 10
+TURN = 10  # updates
+
+
+def make_sides(recipe: Recipe) -> dict[str, RecipeSide]:
+    with display() as shown:
+        prepared = prepare(recipe, None, shown, ON_CPU)
+    return {name: RecipeSide(with_precision(recipe, name), prepared) for name in PRECISIONS}
+
+
+def make_report(rounds: Rounds, sides: Mapping[str, RecipeSide]) -> dict[str, Any]:
+    """Of each precision its speed beside float32's, and the validation loss of its last weights."""
+    losses = {name: loss_of(side) for name, side in sides.items()}
+    return {
+        name: {**told, "valid_loss": losses[name], "times_loss": losses[name] / losses[PRECISIONS[0]]}
+        for name, told in speeds(rounds).items()
+    }
+
+
+def loss_of(side: RecipeSide) -> float:
+    validate = side.parts.validate
+    if validate is None:
+        raise UserError("the recipe names no validation files: give data.valid")
+    return float(validate(side.parts.trained)["loss"])
+
+
+def render(report: Mapping[str, Any], updates: int) -> str:
+    """The report as a table in Markdown."""
+    lines = [
+        f"| precision | target tokens/s (min - max) | times float32 (min - max) | loss after {updates:,} | of it |",
+        "|---|---|---|---|---|",
+    ]
+    for name, side in report.items():
+        shown = between(side["tokens_per_second"], ",.0f"), between(side["times_first"], ".2f")
+        lines.append(f"| {name} | {shown[0]} | {shown[1]} | {side['valid_loss']:.4f} | {side['times_loss']:.2%} |")
+    return "\n".join(lines)
+
+
+def main(
+    data: Annotated[Path, typer.Option(help="Folder of the recipe's files.")],
+    recipe: Annotated[Path, typer.Option(help="What is trained.")] = RECIPE,
+    updates: Annotated[int, typer.Option(min=WARM_UP + 1)] = 1000,
+    threads: Threads = None,
+    json_file: JsonFile = None,
+) -> None:
+    """Train a recipe in float32 and in bfloat16, and compare."""
+    use_threads(threads)
+    settings = [f"data.folder={data}", "train.minutes=null", f"train.steps={updates}", "train.average=null"]
+    read = load_recipe(recipe, [*settings, "train.accumulate=1", "train.validation.lines=0"])
+    sides = make_sides(read)
+    batches = first_batches(sides[PRECISIONS[0]], updates)
+    report = make_report(measure(sides, batches, WARM_UP, TURN), sides)
+    print(render(report, updates))
+    write_json(json_file, {"setting": machine() | {"recipe": recipe.stem, "updates": updates}, "figures": report})
+
+
+if __name__ == "__main__":
+    run_command(main, "precision")

@@ -1,0 +1,91 @@
+"""Searches on the same lines of Multi30k with the same models: BLEU with its interval, chrF, length, time, probability.
+
+From the root of the repository, with runs of `configs/multi30k-de-en-*.yaml`:
+
+    python -m benchmarks.searches FOLDER RUN...                            # the validation set, all searches
+    python -m benchmarks.searches FOLDER RUN... --lines 100 --searches greedy,beam-5,mbr-chrf
+    python -m benchmarks.searches FOLDER RUN... --split test --page docs/search.md --json searches.json
+
+Everything runs in one process. All is lower-cased. Intervals hold 95 % of the scores of 1,000 samples of the lines; p
+is that of approximate randomisation (Riezler & Maxwell 2005) for the difference in BLEU to the first search. Length is
+the words of the outputs for each word of the references. Seconds are those of all lines, without loading. What is drawn
+at random is drawn once: other seeds have other scores. The last column says how often an output has at least the
+log-probability of that of greedy search; all lines on which one has not are in the JSON file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Literal, TypeAlias
+
+import typer
+from benchmarks.decoding.choices import chosen
+from benchmarks.decoding.figures import as_json, markdown
+from benchmarks.decoding.measuring import find, ready
+from benchmarks.decoding.rows import Row, rows_of
+from benchmarks.ending import JsonFile, run_command, write_json
+from benchmarks.machine import machine
+from benchmarks.page import read_page, write_page
+from benchmarks.telling import tell
+from benchmarks.turns import Threads, use_threads
+
+from weft.data.lines import read_lines
+from weft.metric.examples import read_references
+from weft.metric.material import names_of
+
+Split: TypeAlias = Literal["valid", "test"]
+FILES: Mapping[Split, str] = {"valid": "val", "test": "test_2016_flickr"}
+
+
+def pairs(folder: Path, stem: str, source: str, target: str) -> tuple[list[str], list[str]]:
+    """The lines of a split in both languages."""
+    read = folder / f"{stem}.{source}"
+    sources = list(read_lines(read))
+    references = [line for (line,) in read_references([folder / f"{stem}.{target}"], len(sources), read)]
+    return sources, references
+
+
+def measured(run: Path, searches: Sequence[str], sources: Sequence[str], references: Sequence[str]) -> list[Row]:
+    """What each search makes of the lines with one model."""
+    found = {}
+    for search in searches:
+        found[search] = find(run, search, sources)
+        tell(f"{run}: {search}: {found[search].seconds:.1f} seconds")
+    return rows_of(found, references)
+
+
+def main(
+    folder: Annotated[Path, typer.Argument(help="The folder with Multi30k's files, such as val.de and val.en.")],
+    runs: Annotated[list[Path], typer.Argument(help="Run folders.")],
+    split: Annotated[Split, typer.Option(help="The test set is for the figures that are reported.")] = "valid",
+    lines: Annotated[int | None, typer.Option(min=1, help="Only so many, the first. Default: all.")] = None,
+    searches: Annotated[
+        str | None, typer.Option(metavar="NAME,NAME,...", help="Only these, such as greedy,beam-5. Default: all.")
+    ] = None,
+    source: Annotated[str, typer.Option(help="The language that the models read.")] = "de",
+    target: Annotated[str, typer.Option(help="The language that they write.")] = "en",
+    threads: Threads = None,
+    page: Annotated[Path | None, typer.Option(help="Put the tables into this page, in place of those there.")] = None,
+    json_file: JsonFile = None,
+) -> None:
+    """Compare searches on a split of Multi30k."""
+    names, labels = chosen(searches), names_of(runs)
+    if page is not None:
+        read_page(page)  # what is wrong with it is told before the work, not after it
+    sources, references = (side[:lines] for side in pairs(folder, FILES[split], source, target))
+    use_threads(threads)
+    for run in runs:
+        for name in names:
+            ready(run, name, sources[0])
+    found = {label: measured(run, names, sources, references) for label, run in zip(labels, runs, strict=True)}
+    facts = machine() | {"split": split, "lines": len(sources), "source": source, "target": target}
+    figures = markdown(found, facts)
+    print(figures)
+    if page is not None:
+        write_page(page, figures)
+    write_json(json_file, as_json(found, facts))
+
+
+if __name__ == "__main__":
+    run_command(main, "searches")

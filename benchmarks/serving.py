@@ -1,0 +1,219 @@
+"""Speed of `weft serve` beside that of translating a file, with the same engine, beam and model.
+
+From the root of the repository:
+
+    python -m benchmarks.serving RUN test.en --languages en:de
+    python -m benchmarks.serving RUN test.en --clients 64 --texts 1 --texts 32 --seconds 60 --rounds 3
+
+In every round the lines of the file are first translated by the engine in one process, as `weft translate` does it, but
+for its start; then clients ask a server on this machine for so many seconds, each over one connection and each after
+its last answer, for some of the lines at a time. Server and clients share the processors, so the clients cost the
+server some of its speed. Lines that are not one sentence are left out, since the server translates sentences. Every
+answer is compared with what the file came to. Told are lines a second, their share of those of the file in the same
+round, how long an answer took, whatever was not answered with 200, and the memory of the server before and after.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from itertools import cycle, islice
+from pathlib import Path
+from statistics import median, quantiles
+from typing import Annotated
+
+import typer
+from benchmarks.ending import JsonFile, run_command, write_json
+from benchmarks.machine import machine
+from benchmarks.telling import tell
+
+from weft.core.errors import UserError
+from weft.data.lines import read_lines
+from weft.engine.choice import Wish, choose
+from weft.engine.role import Engine
+from weft.text.sentences import Splitter
+
+HOST = "127.0.0.1"
+MOST = 100_000  # lines of the file that are used
+
+
+@dataclass(frozen=True)
+class Place:
+    """How a server is asked: by so many clients, for so many texts at a time."""
+
+    clients: int
+    texts: int
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What one round came to at one place. share: of the speed of the file. seconds: of an answer."""
+
+    clients: int
+    texts: int
+    lines_per_second: float
+    share: float
+    median_seconds: float
+    slowest_percent_seconds: float
+    answers: dict[str, int]  # by status, "wrong" among them
+    megabytes_before: float
+    megabytes_after: float
+
+
+class Asked:
+    """What clients have been told so far."""
+
+    def __init__(self) -> None:
+        self.lines = 0
+        self.seconds: list[float] = []
+        self.statuses: Counter[str] = Counter()
+
+
+class Client:
+    """One connection, which asks for one part of the lines after the other."""
+
+    def __init__(self, port: int, expected: dict[str, str], pair: tuple[str, str]):
+        self._port, self._expected, self._pair = port, expected, pair
+
+    async def run(self, parts: Iterator[list[str]], until: float, asked: Asked) -> None:
+        reader, writer = await asyncio.open_connection(HOST, self._port)
+        while time.perf_counter() < until:
+            texts, begun = next(parts), time.perf_counter()
+            writer.write(self._request(texts))
+            status, body = await self._answer(reader)
+            asked.seconds.append(time.perf_counter() - begun)
+            right = status != 200 or json.loads(body)["translatedText"] == [self._expected[text] for text in texts]
+            asked.statuses[str(status) if right else "wrong"] += 1
+            asked.lines += len(texts) if status == 200 else 0
+        writer.close()
+        await writer.wait_closed()
+
+    def _request(self, texts: list[str]) -> bytes:
+        source, target = self._pair
+        body = json.dumps({"q": texts, "source": source, "target": target}).encode()
+        head = f"POST /translate HTTP/1.1\r\nHost: {HOST}\r\nContent-Type: application/json\r\n"
+        return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
+
+    @staticmethod
+    async def _answer(reader: asyncio.StreamReader) -> tuple[int, bytes]:
+        head = await reader.readuntil(b"\r\n\r\n")
+        length = re.search(rb"content-length: (\d+)", head, re.IGNORECASE)
+        return int(head.split(b" ", 2)[1]), await reader.readexactly(int(length[1]) if length else 0)
+
+
+@contextmanager
+def serving(model: Path, beam: int, languages: str) -> Iterator[tuple[int, int]]:
+    """A server, by its port and the number of its process."""
+    command = [sys.executable, "-m", "weft", "serve", str(model), "--beam", str(beam), "--languages", languages]
+    with subprocess.Popen([*command, "--port", "0"], stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stderr is not None
+            for line in process.stderr:
+                if found := re.search(r"serving at \S+:(\d+)\n", line):
+                    yield int(found[1]), process.pid
+                    break
+            else:
+                raise UserError("the server did not start")
+        finally:
+            process.terminate()
+
+
+def megabytes(process: int) -> float:
+    """The memory that a process has now."""
+    status = Path(f"/proc/{process}/status").read_text("utf-8")
+    found = re.search(r"VmRSS:\s+(\d+) kB", status)
+    return int(found[1]) / 1024 if found else 0.0
+
+
+def file_speed(engine: Engine, lines: Sequence[str]) -> tuple[float, dict[str, str]]:
+    """Lines a second, and what each became."""
+    begun = time.perf_counter()
+    said = [translation.text for translation in engine.stream(lines)]
+    return len(lines) / (time.perf_counter() - begun), dict(zip(lines, said, strict=True))
+
+
+async def ask(place: Place, client: Client, lines: Sequence[str], seconds: float) -> tuple[float, Asked]:
+    """All clients at once, for so many seconds; the time that it took until the last answer."""
+    endless, asked = cycle(lines), Asked()
+    parts = iter(lambda: list(islice(endless, place.texts)), [])
+    begun = time.perf_counter()
+    await asyncio.gather(*(client.run(parts, begun + seconds, asked) for _ in range(place.clients)))
+    return time.perf_counter() - begun, asked
+
+
+def measure(place: Place, server: tuple[int, int], client: Client, lines: Sequence[str], seconds: float) -> Figures:
+    """One place in one round; the share is told later."""
+    before = megabytes(server[1])
+    took, asked = asyncio.run(ask(place, client, lines, seconds))
+    slow = quantiles(asked.seconds, n=100)[98] if len(asked.seconds) > 1 else asked.seconds[0]
+    return Figures(
+        place.clients,
+        place.texts,
+        asked.lines / took,
+        0.0,
+        median(asked.seconds),
+        slow,
+        dict(asked.statuses),
+        before,
+        megabytes(server[1]),
+    )
+
+
+def shown(figures: Figures) -> str:
+    return (
+        f"{figures.clients:4} clients x {figures.texts:3} texts: {figures.lines_per_second:8.1f} lines/s, "
+        f"{figures.share:.2f} of the file; answers after {1000 * figures.median_seconds:.0f} ms (median), "
+        f"{1000 * figures.slowest_percent_seconds:.0f} ms (99th of 100); {figures.answers}; "
+        f"{figures.megabytes_before:.0f} -> {figures.megabytes_after:.0f} MB"
+    )
+
+
+def main(
+    model: Annotated[Path, typer.Argument(metavar="RUN")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Lines to translate.")],
+    clients: Annotated[list[int], typer.Option(min=1, max=1000)] = [1, 64],  # noqa: B006
+    texts: Annotated[list[int], typer.Option(min=1, max=200)] = [1, 32],  # noqa: B006
+    seconds: Annotated[float, typer.Option(min=1, max=600)] = 20.0,
+    rounds: Annotated[int, typer.Option(min=1, max=20)] = 1,
+    beam: Annotated[int, typer.Option(min=1)] = 5,
+    languages: str = "en:de",
+    json_file: JsonFile = None,
+) -> None:
+    """Measure how fast a server answers, beside translating a file."""
+    source, _, target = languages.partition(":")
+    splitter = Splitter(source)
+    lines = [line for line in islice(read_lines(file), MOST) if splitter(line).sentences == (line,)]
+    engine, told = choose(model, Wish("auto", None, beam, ()), lambda: loaded(model, beam))
+    tell(f"engine {told}; {os.cpu_count()} processors")
+    list(engine.stream(lines[:64]))
+    places = [Place(one, other) for one in clients for other in texts]
+    found: list[Figures] = []
+    with serving(model, beam, languages) as server:
+        for number in range(rounds):
+            speed, expected = file_speed(engine, lines)
+            print(f"round {number + 1}: file {speed:8.1f} lines/s", flush=True)
+            client = Client(server[0], expected, (source, target))
+            for place in places:
+                figures = measure(place, server, client, lines, seconds)
+                found.append(Figures(**{**asdict(figures), "share": figures.lines_per_second / speed}))
+                print(shown(found[-1]), flush=True)
+    write_json(json_file, {"setting": machine() | {"beam": beam}, "figures": [asdict(one) for one in found]})
+
+
+def loaded(model: Path, beam: int) -> Engine:
+    from weft.engine.load import load_translator
+
+    return load_translator(model, beam=beam)
+
+
+if __name__ == "__main__":
+    run_command(main, "serving")

@@ -1,0 +1,141 @@
+"""What a lexical shortlist gains in speed and costs in BLEU: with and without it, in turns.
+
+From the root of the repository:
+
+    weft shortlist MODEL
+    python -m benchmarks.shortlist MODEL SOURCE REFERENCE
+    python -m benchmarks.shortlist MODEL SOURCE REFERENCE --lines 200 --beam 1 --beam 5 --json shortlist.json
+
+Every row is an engine with a search. The same lines are translated without the shortlist and with it, in rounds whose
+order turns; the ratio is that of the times of a round, in the median, from the least to the most. `same` is the share
+of lines that say the same with it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from statistics import median
+from typing import Annotated, Any, NamedTuple
+
+import typer
+from benchmarks.ending import JsonFile, run_command, write_json
+from benchmarks.machine import machine
+
+from weft.data.lines import read_lines
+from weft.engine.choice import EngineName, Wish, choose
+from weft.engine.load import load_translator
+from weft.engine.role import Engine
+from weft.export.converted import Precision
+from weft.metric.evaluate import evaluate
+from weft.metric.render import align
+from weft.store.place import find_model
+from weft.store.shortlist import load_shortlist
+
+WARM_UP = 32  # lines
+
+
+class Kind(NamedTuple):
+    """An engine with a search. precision: of CTranslate2; None for torch."""
+
+    precision: Precision | None
+    beam: int
+
+    def __str__(self) -> str:
+        engine = "torch, float32" if self.precision is None else f"ctranslate2, {self.precision}"
+        return f"{engine}, {'greedy' if self.beam == 1 else f'beam {self.beam}'}"
+
+
+class Row(NamedTuple):
+    """Both ways to translate, the one without the shortlist first. seconds: of each round."""
+
+    kind: str
+    bleu: tuple[float, float]
+    seconds: tuple[list[float], list[float]]
+    same: float
+    lines: int
+
+    @property
+    def ratios(self) -> list[float]:
+        return [without / with_it for without, with_it in zip(*self.seconds, strict=True)]
+
+
+def engines(model: Path, kind: Kind) -> tuple[Engine, Engine]:
+    """Without the shortlist, and with it."""
+    made = []
+    for shortlist in (False, True):
+
+        def load(shortlist: bool = shortlist) -> Engine:
+            return load_translator(model, device="cpu", beam=kind.beam, shortlist=shortlist)
+
+        name: EngineName = "torch" if kind.precision is None else "ctranslate2"
+        wish = Wish(name, kind.precision, kind.beam, (), shortlist)
+        made.append(choose(model, wish, load).engine)
+    return made[0], made[1]
+
+
+def measured(model: Path, kind: Kind, pairs: Sequence[tuple[str, str]], rounds: int) -> Row:
+    both, sources = engines(model, kind), [source for source, _ in pairs]
+    texts: list[list[str]] = [[], []]
+    seconds: tuple[list[float], list[float]] = ([], [])
+    for engine in both:
+        list(engine.stream(sources[:WARM_UP]))
+    for number in range(rounds):
+        for place in (0, 1) if number % 2 == 0 else (1, 0):
+            began = time.perf_counter()
+            texts[place] = [one.text for one in both[place].stream(sources)]
+            seconds[place].append(time.perf_counter() - began)
+    without, with_it = (evaluate(text, [[target] for _, target in pairs], ["bleu"])[0].value for text in texts)
+    same = sum(one == other for one, other in zip(*texts, strict=True)) / len(pairs)
+    return Row(str(kind), (without, with_it), seconds, same, len(pairs))
+
+
+def rows_of(model: Path, beams: Sequence[int], pairs: Sequence[tuple[str, str]], rounds: int) -> Iterator[Row]:
+    precisions: tuple[Precision | None, ...] = (None, "float32", "int8")
+    for beam in beams:
+        for precision in precisions:
+            yield measured(model, Kind(precision, beam), pairs, rounds)
+
+
+def render(rows: Sequence[Row]) -> str:
+    heading = ["", "BLEU without", "with", "same", "lines/s without", "with", "times as fast"]
+    cells = [
+        [
+            row.kind,
+            *(f"{bleu:.2f}" for bleu in row.bleu),
+            f"{row.same:.1%}",
+            *(f"{row.lines / median(times):,.1f}" for times in row.seconds),
+            f"{median(row.ratios):.2f} ({min(row.ratios):.2f} to {max(row.ratios):.2f})",
+        ]
+        for row in rows
+    ]
+    return "\n".join(align([heading, *cells]))
+
+
+def as_json(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    return [{**row._asdict(), "times_as_fast": median(row.ratios)} for row in rows]
+
+
+def main(
+    model: Annotated[Path, typer.Argument(help="A run or model folder that has a shortlist.")],
+    source: Annotated[Path, typer.Argument(help="Lines to translate.")],
+    reference: Annotated[Path, typer.Argument(help="Their translations.")],
+    lines: Annotated[int | None, typer.Option(min=1, help="So many of them. Default: all.")] = None,
+    beam: Annotated[list[int] | None, typer.Option(min=1, help="Beam sizes. Default: 1 and 5.")] = None,
+    rounds: Annotated[int, typer.Option(min=1)] = 5,
+    json: JsonFile = None,
+) -> None:
+    """Translate with and without a shortlist, in turns."""
+    pairs = list(islice(zip(read_lines(source), read_lines(reference), strict=True), lines))
+    shortlist, reader = load_shortlist(find_model(model)), load_translator(model, device="cpu").reader
+    sizes = [len(shortlist.of_row(row)) for row in reader.encode_rows([one for one, _ in pairs]).split()]
+    rows = list(rows_of(model, beam or (1, 5), pairs, rounds))
+    mean = sum(sizes) / len(sizes)
+    print(f"{render(rows)}\n\n{len(pairs):,} lines of {source}; a list has {mean:,.0f} pieces on average")
+    write_json(json, {"machine": machine(), "rows": as_json(rows)})
+
+
+if __name__ == "__main__":
+    run_command(main, "shortlist")

@@ -1,0 +1,47 @@
+"""How fast a student is beside its teacher, and how good: both translate the test set in turns.
+
+From the root of the repository, after `weft student TEACHER --out STUDENT`:
+
+    python -m benchmarks.student_speed --student STUDENT --json student.json
+
+The teacher is measured with its own search and with the student's, the student too, and with its shortlist; each with
+CTranslate2 in int8 where that says the same. `weft student` prints the same table when it ends.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from benchmarks.ending import JsonFile, run_command, write_json
+from benchmarks.machine import machine
+from benchmarks.turns import use_threads
+
+from weft.core.errors import UserError
+from weft.student.folder import StudentFolder
+from weft.student.run import compare
+from weft.training.progress import display
+
+
+def main(
+    student: Annotated[Path, typer.Option(help="The --out of weft student.")],
+    threads: Annotated[int, typer.Option(min=1)] = 2,
+    json_file: JsonFile = None,
+) -> None:
+    """Measure teacher and student."""
+    os.environ["OMP_NUM_THREADS"] = str(threads)  # CTranslate2's workers; torch has read it already
+    use_threads(threads)
+    folder = StudentFolder(student)
+    with display() as shown:
+        told = compare(folder, shown, "cpu")
+    if told is None:
+        raise UserError(f"{student}: has no test set to translate")
+    print(told)
+    write_json(json_file, {"setting": machine(), "figures": json.loads(folder.comparison.read_text("utf-8"))})
+
+
+if __name__ == "__main__":
+    run_command(main, "student_speed")
