@@ -27,7 +27,7 @@ CONTEXT.set_forkserver_preload(
         "torch._dynamo",
     ]
 )
-PATIENCE = 60.0  # seconds until a command is taken for stuck
+PATIENCE = 240.0  # seconds until a command is taken for stuck
 NEVER = 10**9
 
 

@@ -56,6 +56,15 @@ class Terminal:
     def press(self, keys: str) -> None:
         os.write(self.screen, keys.encode())
 
+    def interrupt(self) -> None:
+        """Ctrl-C, once the command sleeps: a signal between what readline shows and its waiting is not seen by it."""
+        end = time.monotonic() + PATIENCE
+        state = Path(f"/proc/{self.process.pid}/stat")
+        while state.read_text().rpartition(")")[2].split()[0] != "S":
+            assert time.monotonic() < end, "the command never waits"
+            time.sleep(0.01)
+        self.press("\x03")
+
     def wait_for(self, pattern: str) -> str:
         """What was shown until now, when this is the last of it; then it is forgotten."""
         end = time.monotonic() + PATIENCE
@@ -105,7 +114,7 @@ def terminal(runs: dict[str, Path]) -> Iterator[Terminal]:
 def test_a_person_types_changes_their_mind_and_leaves(terminal: Terminal) -> None:
     terminal.press("never mind")
     terminal.wait_for("never mind$")
-    terminal.press("\x03")
+    terminal.interrupt()
     terminal.wait_for("> $")
     terminal.press(f"{SENTENCE}\r")
     first = terminal.wait_for(r"(?s:log-probability.*> $)")
@@ -120,5 +129,5 @@ def test_a_person_types_changes_their_mind_and_leaves(terminal: Terminal) -> Non
 
 
 def test_nothing_that_was_begun_is_nothing_to_give_up(terminal: Terminal) -> None:
-    terminal.press("\x03")
+    terminal.interrupt()
     assert terminal.leave() == 130

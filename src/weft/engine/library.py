@@ -23,7 +23,7 @@ def open_library(described: Described, precision: Precision, workers: int, short
 
     def make() -> Any:
         with TemporaryDirectory(prefix="weft-") as folder:
-            convert(described, Path(folder), "float32", shortlist)
+            convert(described, Path(folder), precision, shortlist)
             return ctranslate2.Translator(
                 folder,
                 device="cpu",

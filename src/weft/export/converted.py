@@ -24,10 +24,13 @@ def check_convertible(described: Described) -> None:
 
 def convert(described: Described, folder: Path, precision: Precision, shortlist: Shortlist | None = None) -> None:
     """Write model.bin, config.json, the vocabularies and the shortlist into an empty folder."""
+    from weft.export.seven_bits import use_seven_bits
     from weft.export.specification import specification
 
     made = specification(described)
-    made.optimize(quantization=precision)
+    if precision == "int8":
+        use_seven_bits(made)
+    made.optimize(quantization=None if precision == "int8" else precision)
     made.save(str(folder))
     if shortlist is not None:
         write_map(folder, described, shortlist)

@@ -1,0 +1,42 @@
+"""Weights as whole numbers whose products fit into 16 bits, two by two."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from unit.models import TRANSFORMER, saved, untrained
+from weft.export.described import read_described
+from weft.export.seven_bits import MOST, use_seven_bits, whole_numbers
+from weft.export.specification import specification
+
+ROWS = {
+    "numbers": [0.3, -1.7, 0.01, 1.2],
+    "nothing": [0.0, 0.0, 0.0, 0.0],
+    "one that is large": [1e-3, 1000.0, -2e-3, 0.5],
+    "hardly anything": [1e-40, 0.0, 0.0, -1e-41],
+    "the largest there are": [3e38, -3e38, 1e38, 0.0],
+}
+
+
+@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+def test_a_row_is_within_half_a_step(row: list[float]) -> None:
+    weight = np.array([row], np.float32)
+    numbers, scale = whole_numbers(weight)
+    assert np.isfinite(scale).all()
+    assert np.abs(numbers).max() <= MOST
+    assert (np.abs(numbers / scale[:, None] - weight) <= 0.5001 / scale).all()
+
+
+def test_two_products_fit_into_16_bits() -> None:
+    assert 2 * 255 * MOST <= np.iinfo(np.int16).max < 2 * 255 * (MOST + 2)
+
+
+def test_every_matrix_of_a_model_is_of_whole_numbers(tmp_path: Path) -> None:
+    made = specification(read_described(saved(tmp_path / "model", untrained(TRANSFORMER))))
+    use_seven_bits(made)
+    found = {name: value for name, value in made.variables().items() if name.endswith("/weight")}
+    assert len(found) == 14  # two embeddings, the head, four of the encoder's layer and seven of the decoder's
+    for value in found.values():
+        assert value.dtype == "int8"
+        assert np.abs(value.numpy()).max() == MOST
