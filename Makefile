@@ -20,7 +20,7 @@ test: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pytest -n 3 --quiet
+	$(BIN)/pytest -n 3 --dist loadfile --quiet
 
 check: install
 	$(BIN)/ruff check .

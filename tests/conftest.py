@@ -4,9 +4,11 @@ import signal
 
 import pytest
 import torch
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-settings.register_profile("unhurried", deadline=None)  # a busy machine is no failure
+settings.register_profile(
+    "unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)  # a busy machine is no failure
 settings.load_profile("unhurried")
 torch.set_num_threads(1)  # the models here are tiny, and tests run side by side
 

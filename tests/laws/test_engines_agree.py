@@ -97,7 +97,7 @@ def forced(described: Described, folder: Path, pairs: list[tuple[str, str]]) -> 
     rows = [
         [[names[token] for token in row] for row in described.target.encode(side)] for side in zip(*pairs, strict=True)
     ]
-    return [one.log_probs for one in ctranslate2.Translator(str(folder)).score_batch(*rows)]
+    return [one.log_probs for one in ctranslate2.Translator(str(folder), intra_threads=1).score_batch(*rows)]
 
 
 @pytest.mark.parametrize("kind", KINDS)

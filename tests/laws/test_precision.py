@@ -50,6 +50,7 @@ def compare(model: Model, objective: Objective) -> None:
     assert off <= 0.6 * norm  # ReLU and maxout go another way where two numbers were close
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_models_compute_about_the_same_in_bfloat16(name: str) -> None:
     compare(MODELS[name](), CrossEntropy(GIVEN))

@@ -56,6 +56,7 @@ def test_two_ranks_learn_what_one_learns(name: str, by_two: dict[str, dict[str, 
     assert any((wanted[key] - before[key]).abs().max() > 1e-3 for key in before)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", WAYS)
 def test_two_ranks_learn_about_the_same_in_bfloat16(settings: Train, tmp_path: Path) -> None:
     names = ["encoder-transformer", "decoder-transformer", "decoder-luong"]
@@ -67,7 +68,7 @@ def test_two_ranks_learn_about_the_same_in_bfloat16(settings: Train, tmp_path: P
         assert_close(found["sums"], wanted, atol=0.1, rtol=0.05)
 
 
-@pytest.mark.parametrize("settings", [DDP, FSDP], ids=["ddp", "fsdp"])
+@pytest.mark.parametrize("settings", WAYS)
 def test_gradients_are_sent_with_the_last_batch_only(settings: Train, tmp_path: Path) -> None:
     on_two(count_sums, tmp_path, settings, ["decoder-transformer"])
     first, second, last = load_file(tmp_path / "counts.safetensors")["counts"].tolist()
@@ -75,6 +76,7 @@ def test_gradients_are_sent_with_the_last_batch_only(settings: Train, tmp_path: 
     assert last > 0
 
 
+@pytest.mark.slow
 def test_a_weight_that_only_one_rank_uses_is_learned_by_all(tmp_path: Path) -> None:
     on_two(train_unlike, tmp_path, DDP, ["decoder-transformer"])
     assert load_file(tmp_path / "more.safetensors")["more"].item() == 0.5  # the mean of 0 and 1

@@ -4,6 +4,7 @@ And no output depends on the batch that its sentence is in.
 """
 
 import copy
+from typing import Any
 
 import pytest
 import torch
@@ -42,6 +43,10 @@ SEARCHES: dict[str, Search] = {
     "sampling-truncated": Sampling(temperature=1.3, top_k=6, top_p=0.9, min_p=0.05),
     "exhaustive": Exhaustive(best=2),
 }
+
+
+def slow(name: str) -> Any:
+    return pytest.param(name, marks=pytest.mark.slow)
 
 
 def lively(name: str) -> Model:
@@ -134,7 +139,7 @@ def test_the_batch_changes_nothing(of_both_kinds: Model, name: str) -> None:
             assert scores(one) == pytest.approx(scores(other), abs=1e-10)
 
 
-@pytest.mark.parametrize("name", SEARCHES)
+@pytest.mark.parametrize("name", [name if name in ("greedy", "beam", "sampling") else slow(name) for name in SEARCHES])
 def test_in_single_precision_a_difference_is_a_tie(of_both_kinds: Model, name: str) -> None:
     single = copy.deepcopy(of_both_kinds).float()
     limits = LIMITS.clamp(max=1) if name == "exhaustive" else LIMITS

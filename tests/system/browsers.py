@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from playwright.sync_api import BrowserContext, Page, sync_playwright
+from playwright.sync_api import BrowserContext, Page, expect, sync_playwright
 
 from system.commands import PATIENCE
 
@@ -24,10 +24,16 @@ OPTIONS = [
 
 @contextmanager
 def browsing(folder: Path) -> Iterator[BrowserContext]:
-    """Chromium, with an empty folder for all that it keeps."""
+    """Chromium, with an empty folder for all that it keeps. Nothing fades: colours are at once what they will be."""
+    expect.set_options(timeout=1000 * PATIENCE)  # else 5 seconds, whatever the context's is
     with sync_playwright() as playwright:
         context = playwright.chromium.launch_persistent_context(
-            folder, executable_path=CHROMIUM, args=OPTIONS, viewport={"width": 1280, "height": 900}
+            folder,
+            executable_path=CHROMIUM,
+            args=OPTIONS,
+            viewport={"width": 1280, "height": 900},
+            reduced_motion="reduce",
+            timeout=1000 * PATIENCE,
         )
         context.set_default_timeout(1000 * PATIENCE)
         yield context

@@ -29,6 +29,17 @@ CONTEXT.set_forkserver_preload(
 )
 PATIENCE = 240.0  # seconds until a command is taken for stuck
 NEVER = 10**9
+GO = "go"  # a file that lets a command go on
+
+
+class Moment(NamedTuple):
+    """When a file has so many lines."""
+
+    path: Path
+    lines: int
+
+    def has_come(self) -> bool:
+        return self.path.exists() and self.path.read_bytes().count(b"\n") >= self.lines
 
 
 class Result(NamedTuple):
@@ -48,10 +59,17 @@ class Result(NamedTuple):
 class Running:
     """A command that may still run."""
 
-    def __init__(self, arguments: tuple[str, ...], folder: Path, dies_at: int, environment: Mapping[str, str]):
+    def __init__(
+        self,
+        arguments: tuple[str, ...],
+        folder: Path,
+        dies_at: int,
+        held_at: Moment | None,
+        environment: Mapping[str, str],
+    ):
         self.folder = folder
         told = {"WEFT_CACHE": os.environ.get("WEFT_CACHE", ""), **environment}
-        self.process = CONTEXT.Process(target=_run, args=(arguments, folder, dies_at, told))
+        self.process = CONTEXT.Process(target=_run, args=(arguments, folder, dies_at, held_at, told))
         self.process.start()
 
     def send(self, number: signal.Signals) -> None:
@@ -67,9 +85,13 @@ class Running:
     def wait_for(self, path: Path, lines: int) -> None:
         """Until the file has so many lines, or the command has ended."""
         end = time.monotonic() + PATIENCE
-        while self.process.is_alive() and (not path.exists() or path.read_bytes().count(b"\n") < lines):
+        while self.process.is_alive() and not Moment(path, lines).has_come():
             assert time.monotonic() < end, "the command is stuck"
             time.sleep(0.001)
+
+    def let_go(self) -> None:
+        """If it is held, it goes on."""
+        (self.folder / GO).touch()
 
 
 @contextmanager
@@ -77,13 +99,18 @@ def running(
     *arguments: str | Path,
     stdin: bytes = b"",
     dies_at: int = NEVER,
+    held_at: Moment | None = None,
     environment: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[Running]:
-    """Start a command. With `dies_at` it is killed when it is about to bring something to the disk for the nth time."""
+    """Start a command. With `dies_at` it is killed when it is about to bring something to the disk for the nth time.
+
+    With `held_at` it brings nothing more to the disk from there on, until it is let go: so it has not ended when a test
+    does something to it, however slow the test is.
+    """
     with TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "in").write_bytes(stdin)
-        command = Running(tuple(map(str, arguments)), folder, dies_at, environment)
+        command = Running(tuple(map(str, arguments)), folder, dies_at, held_at, environment)
         try:
             yield command
         finally:
@@ -97,7 +124,9 @@ def weft(*arguments: str | Path, stdin: bytes = b"", dies_at: int = NEVER) -> Re
         return command.wait()
 
 
-def _run(arguments: tuple[str, ...], folder: Path, dies_at: int, environment: Mapping[str, str]) -> None:
+def _run(
+    arguments: tuple[str, ...], folder: Path, dies_at: int, held_at: Moment | None, environment: Mapping[str, str]
+) -> None:
     """In the new process: be `weft arguments`."""
     import torch
 
@@ -108,6 +137,8 @@ def _run(arguments: tuple[str, ...], folder: Path, dies_at: int, environment: Ma
     tempfile.tempdir = None  # as in a process that is really new: it may have been told another place
     _redirect(folder)
     _die_at(dies_at)
+    if held_at is not None:
+        _hold_at(held_at, folder / GO)
     sys.argv = ["weft", *arguments]
     main()
 
@@ -125,6 +156,18 @@ def _die_at(number: int) -> None:
     def fsync(descriptor: int) -> None:
         if next(calls, None) is None:
             os.kill(os.getpid(), signal.SIGKILL)
+        really(descriptor)
+
+    os.fsync = fsync  # type: ignore[assignment]  # only ever called with numbers
+
+
+def _hold_at(moment: Moment, go: Path) -> None:
+    """Let every call of fsync from there on wait."""
+    really = os.fsync
+
+    def fsync(descriptor: int) -> None:
+        while moment.has_come() and not go.exists():
+            time.sleep(0.001)
         really(descriptor)
 
     os.fsync = fsync  # type: ignore[assignment]  # only ever called with numbers

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 from uuid import uuid4
@@ -56,7 +56,8 @@ class Node(NamedTuple):
     def kill(self) -> None:
         """End all that runs there at once, as a power cut would."""
         for process in ip("netns", "pids", self.namespace).split():
-            os.kill(int(process), signal.SIGKILL)
+            with suppress(ProcessLookupError):  # it has just ended by itself
+                os.kill(int(process), signal.SIGKILL)
 
     def said(self) -> str:
         return (self.folder / "said").read_text("utf-8")

@@ -28,8 +28,8 @@ class Server:
     def post(self, path: str, body: Any) -> httpx2.Response:
         return httpx2.post(f"{self.address}{path}", json=body, timeout=PATIENCE)
 
-    def get(self, path: str) -> httpx2.Response:
-        return httpx2.get(f"{self.address}{path}", timeout=PATIENCE)
+    def get(self, path: str, headers: Mapping[str, str] = MappingProxyType({})) -> httpx2.Response:
+        return httpx2.get(f"{self.address}{path}", headers=headers, timeout=PATIENCE)
 
     def translated(self, text: str, target: str = "de") -> str:
         """By the API of LibreTranslate."""

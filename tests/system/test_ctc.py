@@ -150,7 +150,6 @@ def test_a_decoder_and_a_lattice_learn_together(data: Path) -> None:
         "decoder": {"type": "luong", "cell": {"dim": 16}, "dim": 16},
     }
     node["translate"] = {"search": "beam", "ctc_weight": 0.4}
-    node["train"]["steps"] = 60
     run = weft.train(node, out=data / "joint")
     translator = weft.load(run)
     assert translator.settings.ctc_weight == 0.4

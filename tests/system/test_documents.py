@@ -12,6 +12,7 @@ from random import Random
 import pytest
 import typer
 
+from system.commands import weft
 from system.toys import sentence
 from weft.cli import app
 
@@ -94,7 +95,7 @@ def test_every_command_and_option_is_in_the_reference() -> None:
     for words in commands_of(app):
         name = " ".join(words)
         assert re.search(rf"^## weft {name}\b", reference, re.MULTILINE), f"weft {name}"
-        shown = subprocess.run([sys.executable, "-m", "weft", *words, "--help"], capture_output=True, text=True).stdout
+        shown = weft(*words, "--help").out.decode("utf-8")
         assert f"weft {name} [OPTIONS]" in shown
         for option in set(re.findall(r"--[a-z-]+", shown)) - {"--help"}:
             assert f"`{option}" in reference, f"weft {name} {option}"

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from system import toys
-from system.commands import running, weft
+from system.commands import Moment, running, weft
 from system.following import Quiet, placeless
 from weft.report.run.gathering import Wish, gather
 from weft.report.run.known import read_run
@@ -96,11 +96,13 @@ def test_torch_has_its_threads_beside_the_other_engine(undisturbed: Path) -> Non
     assert torch.get_num_threads() == 3
 
 
+@pytest.mark.slow
 def test_killed_while_distilling_and_training(teacher: Path, undisturbed: Path, tmp_path: Path) -> None:
     """A few writes further each time, it ends with the same files."""
     run = tmp_path / "run"
-    with running("student", teacher, *FEW, "--out", run) as making:
-        making.wait_for(run / "distilled" / "part-000000.jsonl", 1)
+    first_part = Moment(run / "distilled" / "part-000000.jsonl", 1)
+    with running("student", teacher, *FEW, "--out", run, held_at=first_part) as making:
+        making.wait_for(*first_part)
         making.process.kill()
         assert making.wait().code == -SIGKILL
     assert not (run / "distilled" / "train.jsonl").exists()
@@ -119,15 +121,18 @@ def lasting(run: Path) -> dict[str, Any]:
 
 
 def test_ctrl_c_while_distilling(teacher: Path, tmp_path: Path) -> None:
-    with running("student", teacher, *FEW, "--out", tmp_path / "run") as making:
-        making.wait_for(tmp_path / "run" / "distilled" / "part-000000.jsonl", 1)
+    first_part = Moment(tmp_path / "run" / "distilled" / "part-000000.jsonl", 1)
+    with running("student", teacher, *FEW, "--out", tmp_path / "run", held_at=first_part) as making:
+        making.wait_for(*first_part)
         making.send(SIGINT)
+        making.let_go()
         result = making.wait()
     assert result.code == 130
     assert "what was translated is kept" in result.err
     assert weft("student", teacher, *FEW, "--out", tmp_path / "run").code == 0
 
 
+@pytest.mark.slow
 def test_another_teacher_with_lines_of_its_own(runs: dict[str, Path], corpus: Path, tmp_path: Path) -> None:
     settings = (
         *FEW,

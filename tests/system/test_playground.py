@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import BrowserContext, expect
@@ -108,7 +107,7 @@ def test_the_page_is_ours_alone(server: Server) -> None:
     assert "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'" in policy
     assert "unsafe" not in policy
     assert "data:" not in policy
-    again = httpx2.get(f"{server.address}/", headers={"If-None-Match": page.headers["etag"]})
+    again = server.get("/", {"If-None-Match": page.headers["etag"]})
     assert (again.status_code, again.content) == (304, b"")
     for text in (page.text, server.get("/training").text):
         assert (

@@ -14,7 +14,7 @@ from playwright.sync_api import BrowserContext, expect
 
 from system import toys
 from system.browsers import CHROMIUM, Opened, browsing
-from system.commands import running, weft
+from system.commands import Moment, running, weft
 from unit.test_comparison_page import Elements
 from weft.config.document import as_text, read_document
 from weft.core.errors import UserError
@@ -180,9 +180,11 @@ def test_a_run_that_is_training_is_not_disturbed(corpus: Path, tmp_path: Path) -
     node["train"] |= {"steps": 150, "log_every": 5, "validation": {"every": 5, "lines": 5, "search": "greedy"}}
     recipe = toys.write_recipe(tmp_path / "recipe.yaml", node)
     assert weft("train", recipe, "--out", tmp_path / "alone").code == 0
-    with running("train", recipe, "--out", tmp_path / "run") as command:
-        command.wait_for(tmp_path / "run" / "log.jsonl", 10)
+    under_way = Moment(tmp_path / "run" / "log.jsonl", 10)
+    with running("train", recipe, "--out", tmp_path / "run", held_at=under_way) as command:
+        command.wait_for(*under_way)
         reports = [weft("report", tmp_path / "run", "--lines", "2", "--output", tmp_path / "page.html")]
+        command.let_go()
         while command.process.is_alive():
             reports.append(weft("report", tmp_path / "run", "--lines", "2", "--output", tmp_path / "page.html"))
         assert command.wait().code == 0

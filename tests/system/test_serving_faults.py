@@ -10,6 +10,7 @@ from threading import Event
 import httpx2
 import pytest
 
+from system.commands import PATIENCE
 from system.servers import Server, serving
 from system.test_serving import BYTES
 from weft.serve.run import raise_file_limit
@@ -71,7 +72,8 @@ def ended(one: socket.socket) -> bytes:
 def test_malformed_bodies_hurt_nobody_else(server: Server) -> None:
     def post(wrong: tuple[bytes, str, int]) -> int:
         headers = {"content-type": wrong[1]} if wrong[1] else {}
-        return httpx2.post(f"{server.address}/translate", content=wrong[0], headers=headers, timeout=60).status_code
+        answer = httpx2.post(f"{server.address}/translate", content=wrong[0], headers=headers, timeout=PATIENCE)
+        return answer.status_code
 
     wrong = [one for one in BYTES if len(one[0]) < 100_000] * 20
     with others(server), ThreadPoolExecutor(8) as pool:

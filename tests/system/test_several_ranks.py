@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from system import toys
-from system.commands import running, weft
+from system.commands import Moment, running, weft
 from system.following import left_behind
 from system.together import Launch
 from weft.training.folder import RunFolder
@@ -51,15 +51,16 @@ def by_one(recipe: Path, tmp_path_factory: pytest.TempPathFactory) -> list[float
     return losses(run)
 
 
-@pytest.mark.parametrize("parallel", ["ddp", "fsdp"])
+@pytest.mark.parametrize("parallel", ["ddp", pytest.param("fsdp", marks=pytest.mark.slow)])
 def test_two_ranks_do_what_one_does_and_one_goes_on_from_where_they_stopped(
     parallel: str, recipe: Path, by_one: list[float], tmp_path: Path
 ) -> None:
-    with Launch().ranks(
-        2, "train", recipe, *NO_DROPOUT, f"train.parallel={parallel}", "--out", tmp_path / "two"
-    ) as two:
-        two[0].wait_for(tmp_path / "two" / "log.jsonl", 5)
+    command: list[str | Path] = ["train", recipe, *NO_DROPOUT, f"train.parallel={parallel}", "--out", tmp_path / "two"]
+    under_way = Moment(tmp_path / "two" / "log.jsonl", 5)
+    with Launch().ranks(2, *command, held_at=under_way) as two:
+        two[0].wait_for(*under_way)
         two[1].send(signal.SIGTERM)  # any rank will do
+        two[0].let_go()
         results = [command.wait() for command in two]
     assert [result.code for result in results] == [130, 130], results[0].err
     assert "everything is saved" in results[0].err
@@ -73,15 +74,18 @@ def test_two_ranks_do_what_one_does_and_one_goes_on_from_where_they_stopped(
 def test_two_go_on_from_where_one_stopped(parallel: str, recipe: Path, by_one: list[float], tmp_path: Path) -> None:
     """Weights, moments and averages that one process has written become copies, or shares."""
     run = tmp_path / "run"
-    with running("train", recipe, *NO_DROPOUT, f"train.parallel={parallel}", "--out", run) as one:
-        one.wait_for(run / "log.jsonl", 5)
+    under_way = Moment(run / "log.jsonl", 5)
+    with running("train", recipe, *NO_DROPOUT, f"train.parallel={parallel}", "--out", run, held_at=under_way) as one:
+        one.wait_for(*under_way)
         one.send(signal.SIGTERM)
+        one.let_go()
         assert one.wait().code == 130
     results = Launch().run(2, "train", "--resume", run)
     assert [result.code for result in results] == [0, 0], results[0].err
     assert losses(run) == pytest.approx(by_one, abs=1e-4)
 
 
+@pytest.mark.slow
 def test_minutes_become_the_same_steps_for_all(recipe: Path, tmp_path: Path) -> None:
     results = Launch().run(2, "train", recipe, "--minutes", "0.05", "--out", tmp_path / "run")
     assert [result.code for result in results] == [0, 0], results[0].err
@@ -94,9 +98,11 @@ def test_a_killed_rank_ends_the_others_and_started_again_they_end_as_if_nothing_
     recipe: Path, undisturbed: Path, tmp_path: Path
 ) -> None:
     launch, command = Launch(), ("train", recipe, "--out", tmp_path / "run")
-    with launch.ranks(2, *command) as two:
-        two[0].wait_for(tmp_path / "run" / "log.jsonl", 7)
+    under_way = Moment(tmp_path / "run" / "log.jsonl", 7)
+    with launch.ranks(2, *command, held_at=under_way) as two:
+        two[0].wait_for(*under_way)
         two[1].process.kill()
+        two[0].let_go()
         first = two[0].wait()
     assert first.code == 2
     assert first.err.count("weft: another process of this run has ended") == 1
@@ -144,8 +150,8 @@ def test_what_several_cannot_do_is_told(settings: list[str], told: str, recipe: 
     [
         ("ddp", ["objective.feeding=scheduled"]),
         ("ddp", ["objective={type: minimum-risk, samples: 2, cross_entropy: 0.5}"]),
-        ("fsdp", ["objective.feeding={type: scheduled, passes: two}"]),
-        ("fsdp", ["objective={type: sampled-softmax, classes: 8}"]),
+        pytest.param("fsdp", ["objective.feeding={type: scheduled, passes: two}"], marks=pytest.mark.slow),
+        pytest.param("fsdp", ["objective={type: sampled-softmax, classes: 8}"], marks=pytest.mark.slow),
     ],
 )
 def test_ranks_that_draw_each_for_itself_stay_together(

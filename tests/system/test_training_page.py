@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import BrowserContext, Page, expect
@@ -47,8 +46,7 @@ def test_a_server_without_models_shows_training_alone(server: Server, tmp_path: 
     (tmp_path / "keys").write_text(f"{KEY}\n")
     with serving("--training", tmp_path / "later", "--keys", tmp_path / "keys") as locked:
         assert locked.get("/v1/training").status_code == 403
-        headers = {"Authorization": f"Bearer {KEY}"}
-        (later,) = httpx2.get(f"{locked.address}/v1/training", headers=headers).json()
+        (later,) = locked.get("/v1/training", {"Authorization": f"Bearer {KEY}"}).json()
         assert (later["name"], later["state"]) == ("later", "waiting")
 
 

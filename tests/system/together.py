@@ -6,7 +6,7 @@ from pathlib import Path
 
 from torch._C._distributed_c10d import TCPStore
 
-from system.commands import NEVER, Result, Running, running
+from system.commands import NEVER, Moment, Result, Running, running
 
 
 class Launch:
@@ -16,12 +16,17 @@ class Launch:
         self.store = TCPStore("127.0.0.1", 0, None, True, wait_for_workers=False)
 
     @contextmanager
-    def ranks(self, size: int, *arguments: str | Path, dies_at: int = NEVER) -> Iterator[list[Running]]:
-        """The command on so many ranks, running; the first dies at its nth write."""
+    def ranks(
+        self, size: int, *arguments: str | Path, dies_at: int = NEVER, held_at: Moment | None = None
+    ) -> Iterator[list[Running]]:
+        """The command on so many ranks, running; the first, which does the writing, dies or is held there."""
+        ways: list[tuple[int, Moment | None]] = [(dies_at, held_at), *[(NEVER, None)] * (size - 1)]
         with ExitStack() as stack:
             yield [
-                stack.enter_context(running(*arguments, dies_at=dies, environment=self._environment(number, size)))
-                for number, dies in enumerate([dies_at, *[NEVER] * (size - 1)])
+                stack.enter_context(
+                    running(*arguments, dies_at=dies, held_at=held, environment=self._environment(number, size))
+                )
+                for number, (dies, held) in enumerate(ways)
             ]
 
     def run(self, size: int, *arguments: str | Path) -> list[Result]:

@@ -24,7 +24,11 @@ def test_good_input_is_read(reader: Reader, tmp_path: Path) -> None:
     assert any(read) or reader in (READERS["shortlist"], READERS["json-body"])
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=30,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(content=st.binary(max_size=200))
 @example(b"")
 @example(b"[" * 20_000)

@@ -138,7 +138,8 @@ def test_what_would_wait_too_long_is_refused_at_once() -> None:
         engine.let.clear()
         slow = order("slow")
         lane.put(slow)
-        await asyncio.sleep(0.3)  # so long does a line take
+        await asyncio.to_thread(engine.begun.wait)
+        await asyncio.sleep(0.3)  # so long at least does a line take
         engine.let.set()
         await texts(slow)
         engine.begun.clear()

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 import yaml
-from benchmarks.peers import environments, joeynmt, opennmt, ours
+from benchmarks.peers import environments, joeynmt, opennmt, ours, processes
 from benchmarks.peers.data import SIDES, Pieces, name, write_pieces
 from benchmarks.peers.environments import MARK, NotInstalledError, Pins, python_of
 from benchmarks.peers.measuring import Race, take_round
-from benchmarks.peers.processes import run
+from benchmarks.peers.processes import OUTPUT, memory_of, run
 from benchmarks.peers.report import Round, Turn, make_report, render
 from benchmarks.peers.shapes import Cell, Recurrent, Score, Transformer
 from benchmarks.peers.tasks import Figures, Job, Toolkit, Training
@@ -217,8 +217,18 @@ def test_an_environment_that_cannot_be_made_is_told_and_not_marked(
     assert not (tmp_path / "peer" / MARK).exists()
 
 
-def test_a_process_has_its_threads_and_its_output(tmp_path: Path) -> None:
-    script = "import os, time; print(os.environ['OMP_NUM_THREADS'], os.getcwd()); time.sleep(0.3)"
+def test_a_process_has_its_threads_and_its_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It ends once its memory was looked at after it has printed, however busy the machine is."""
+
+    def look(number: int) -> dict[str, float]:
+        printed, found = (tmp_path / OUTPUT).stat().st_size > 0, memory_of(number)
+        if printed:
+            (tmp_path / "seen").touch()
+        return found
+
+    monkeypatch.setattr(processes, "memory_of", look)
+    script = "import os, time\nprint(os.environ['OMP_NUM_THREADS'], os.getcwd(), flush=True)\n"
+    script += "while not os.path.exists('seen'): time.sleep(0.01)"
     ran = run("toolkit", [sys.executable, "-c", script], tmp_path, 3)
     assert ran.output == f"3 {tmp_path}\n"
     if sys.platform == "linux":

@@ -102,6 +102,7 @@ def test_the_best_is_that_of_what_decides(tmp_path: Path) -> None:
 def test_a_picture_tells_what_there_is(tmp_path: Path) -> None:
     first = write_run(tmp_path / "first", [*GOING_ON, finding(60)])
     second = write_run(tmp_path / "second", [report(1, 8.0), report(90, 2.0), validation(90, 20.0, "ein Mann schläft")])
+    os.utime(first / "log.jsonl", (time.time() + 60,) * 2)  # of the minute that is left, no second has passed
     text = picture(first, second, width=120, height=40)
     for told in ("● first", "▲ second", "60 of 100", "90 of 100", "1:00 left", "best bleu 12.00", "best bleu 20.00"):
         assert told in text

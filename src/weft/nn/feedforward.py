@@ -23,14 +23,15 @@ class FeedForward(nn.Module):
         self.dropout = Dropout(dropout)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.down(self.dropout(self._activated(self.up(x))))
+        return self.down(self._activated(self.up(x)))
 
     def _activated(self, x: Tensor) -> Tensor:
+        """f, with dropout; before a ReLU it is the same as after, and then only what `down` keeps anyway is kept."""
         match self.activation:
             case "relu":
-                return F.relu(x)
+                return F.relu(self.dropout(x))
             case "gelu":
-                return F.gelu(x)
+                return self.dropout(F.gelu(x))
             case "swiglu":
                 gate, value = x.chunk(2, -1)
-                return F.silu(gate) * value
+                return self.dropout(F.silu(gate) * value)
