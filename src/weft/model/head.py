@@ -6,6 +6,7 @@ from torch.nn import functional as F
 
 from weft.core.wide import wide
 from weft.model.decoders.nothing import no_steps
+from weft.nn.initial import normal
 
 
 class Linear(nn.Module):
@@ -17,7 +18,7 @@ class Linear(nn.Module):
     def __init__(self, dim: int, classes: int, *, bias: bool = True, sparse: bool = False):
         super().__init__()
         self.sparse = sparse
-        self.weight = nn.Parameter(torch.randn(classes, dim) * dim**-0.5)
+        self.weight = nn.Parameter(normal(classes, dim, deviation=dim**-0.5))
         self.bias = nn.Parameter(torch.zeros(classes)) if bias else None
 
     def forward(self, hidden: Tensor, classes: Tensor | None = None) -> Tensor:

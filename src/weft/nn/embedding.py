@@ -4,6 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from weft.core.types import Count, Make, Positive, Rate, Vocabulary
+from weft.nn.initial import normal
 from weft.nn.placing import Merge, Placing
 from weft.nn.positions import Positions
 
@@ -31,7 +32,7 @@ class Embedding(nn.Module):
         super().__init__()
         self.placing = Placing(dim, positions, merge, dropout)
         self.dim, self.limit = self.placing.dim, self.placing.limit
-        self.weight = nn.Parameter(torch.randn(len(vocabulary), dim) * (deviation or dim**-0.5))
+        self.weight = nn.Parameter(normal(len(vocabulary), dim, deviation=deviation or dim**-0.5))
         self.scale = dim**0.5 if scaled else 1.0
         self.sparse = sparse
 

@@ -1,6 +1,13 @@
 """First values of weights."""
 
+import torch
 from torch import Tensor, nn
+
+
+def normal(*shape: int, deviation: float = 1.0) -> Tensor:
+    """Numbers drawn around 0. Where tensors have no numbers none are drawn: torch would first load its compiler."""
+    drawn = torch.empty(shape)
+    return drawn if drawn.is_meta else drawn.normal_().mul_(deviation)
 
 
 def xavier(module: nn.Module) -> None:

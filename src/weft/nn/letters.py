@@ -6,6 +6,7 @@ from torch.nn import functional as F
 
 from weft.core.marks import FIRST_PIECE
 from weft.core.types import Count, Make, Rate, Vocabulary, Whole
+from weft.nn.initial import normal
 from weft.nn.placing import Merge, Placing
 from weft.nn.positions import Positions
 from weft.nn.stack import stack
@@ -45,7 +46,7 @@ class Letters(nn.Module):
             raise ValueError("widths: give at least one, such as [2, 3, 4]")
         spelled = spell(vocabulary, longest)
         self.register_buffer("spellings", torch.tensor(spelled), persistent=False)
-        self.letters = nn.Parameter(torch.randn(1 + max(map(max, spelled)), letter_dim))
+        self.letters = nn.Parameter(normal(1 + max(map(max, spelled)), letter_dim))
         self.convolutions = stack([nn.Conv1d(letter_dim, filters * width, width) for width in widths])
         self.highways = stack([Highway(filters * sum(widths)) for _ in range(highways)])
         self.projection = nn.Linear(filters * sum(widths), dim)

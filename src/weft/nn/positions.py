@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from weft.core.types import Count, Positive
+from weft.nn.initial import normal
 
 
 class Positions(Protocol):
@@ -49,7 +50,7 @@ class Learned(nn.Module):
     def __init__(self, dim: int, *, limit: Count = 512, deviation: Positive | None = None):
         super().__init__()
         self.limit: int | None = limit
-        self.table = nn.Parameter(torch.randn(limit, dim) * (deviation or dim**-0.5))
+        self.table = nn.Parameter(normal(limit, dim, deviation=deviation or dim**-0.5))
 
     def forward(self, index: Tensor) -> Tensor:
         if int(index.max()) >= len(self.table):

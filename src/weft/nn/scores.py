@@ -8,6 +8,7 @@ from torch.nn import functional as F
 
 from weft.core.errors import UserError
 from weft.core.types import Count
+from weft.nn.initial import normal
 
 
 class Score(Protocol):
@@ -113,7 +114,7 @@ class Additive(nn.Module):
             require_equal("additive, summed", query_dim, key_dim)
         self.query = nn.Linear(query_dim, width, bias=False)
         self.key = self.query if form == "summed" else nn.Linear(key_dim, width, bias=False)
-        self.vector = nn.Parameter(torch.randn(width) * width**-0.5)
+        self.vector = nn.Parameter(normal(width, deviation=width**-0.5))
         self.cover = nn.Parameter(torch.zeros(width)) if coverage else None
 
     def keys(self, keys: Tensor) -> Tensor:

@@ -4,6 +4,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from weft.nn.initial import normal
+
 
 class NormedLinear(nn.Module):
     """y = W x + b, each row of W being g v / |v| (equation 2).
@@ -13,7 +15,7 @@ class NormedLinear(nn.Module):
 
     def __init__(self, input_dim: int, dim: int, *, gain: float = 1.0):
         super().__init__()
-        self.direction = nn.Parameter(torch.randn(dim, input_dim) * (gain / input_dim) ** 0.5)  # v
+        self.direction = nn.Parameter(normal(dim, input_dim, deviation=(gain / input_dim) ** 0.5))  # v
         self.length = nn.Parameter(self.direction.detach().norm(dim=1))  # g
         self.bias = nn.Parameter(torch.zeros(dim))
 

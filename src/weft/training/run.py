@@ -40,7 +40,6 @@ from weft.training.precision import TYPES, check_precision, settled
 from weft.training.prepare import PreparedData, Split, prepare
 from weft.training.progress import Display
 from weft.training.ranks import Alone, Ranks
-from weft.training.shards import Shards
 from weft.training.spread import Spread, Whole
 from weft.training.telling import told_recipe, told_tokenizers
 from weft.training.validation import Validator
@@ -213,6 +212,8 @@ def spread_over(ranks: Ranks, settings: Train, model: Model, objective: Objectiv
     """The model and what it learns by, over the ranks that there are, in numbers of the precision that was chosen."""
     kind = TYPES[settings.precision]
     if ranks.size > 1 and settings.parallel == "fsdp":
+        from weft.training.shards import Shards  # torch's own parts of it take 40 MiB, and half a second
+
         return Shards(ranks, model, objective, kind)
     around = Whole if ranks.size == 1 else Copies
     return around(ranks, model, objective) if kind == torch.float32 else Masters(ranks, model, objective, kind, around)

@@ -9,6 +9,7 @@ from torch.nn import functional as F
 from weft.core.padded import Padded
 from weft.core.types import Count
 from weft.model.source import require_vectors
+from weft.nn.initial import normal
 from weft.nn.memory import Memory, Sizes
 from weft.nn.stack import stack
 
@@ -31,7 +32,7 @@ class KalchbrennerEncoder(nn.Module):
         require_vectors(input_dim)
         self.sizes = Sizes(input_dim, input_dim, (((input_dim,),),))
         self.kernels = stack(Narrow(input_dim, number + 2) for number in range(layers))
-        self.tops = nn.Parameter(torch.randn(layers, input_dim, layers) * layers**-0.5)  # L^1, L^2 ...
+        self.tops = nn.Parameter(normal(layers, input_dim, layers, deviation=layers**-0.5))  # L^1, L^2 ...
 
     def forward(self, x: Padded) -> Memory:
         columns, left = x.data.transpose(1, 2), x.lengths()  # [B,D,S], how many of S are still columns of the sentence
@@ -64,7 +65,7 @@ class Narrow(nn.Module):
     def __init__(self, dim: int, width: int):
         super().__init__()
         self.width = width
-        self.weight = nn.Parameter(torch.randn(dim, 1, width) * width**-0.5)
+        self.weight = nn.Parameter(normal(dim, 1, width, deviation=width**-0.5))
         self.bias = nn.Parameter(torch.zeros(dim))
 
     def forward(self, columns: Tensor) -> Tensor:
