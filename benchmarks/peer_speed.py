@@ -10,7 +10,8 @@ The peers are OpenNMT-py 3.5.1 and JoeyNMT 2.3.0, installed on first use with pi
 of its own; one that cannot be installed is left out. Weft's tokenizer writes the training files as pieces, which all
 read as words, with one vocabulary. The shapes are in peers/shapes.py, and how each toolkit is told them in a file of
 its name. All train in float32 with Adam, smoothing 0.1 and the same budget of tokens a batch, with the batches that
-each makes itself. `--precision` adds rows of Weft in other numbers.
+each makes itself. `--precision` adds rows of Weft in other numbers, `--parts` one in which each update is made of that
+many smaller batches (`train.accumulate`), which takes less memory.
 
 In each round every toolkit is started anew and makes as many updates to warm up as are measured; every second round
 runs in the opposite order, so that a busy machine slows all. Tokens are real target tokens, end marks included, never
@@ -54,9 +55,11 @@ PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 # --- Choices -------------------------------------------------------------------------------------------------------
 
 
-def toolkits(only: str, precisions: str) -> list[Toolkit[Transformer]]:
-    """Those of these names, with commas between them; of Weft one for each precision."""
+def toolkits(only: str, precisions: str, parts: int = 1) -> list[Toolkit[Transformer]]:
+    """Those of these names, with commas between them; of Weft one for each precision, and one that takes parts."""
     ways = [ours.transformer_toolkit(name) for name in chosen(precisions, list(PRECISIONS), "precision")]
+    if parts > 1:
+        ways.append(ours.transformer_toolkit("float32", parts))
     peers = [opennmt.TRANSFORMER, joeynmt.TRANSFORMER]
     names = chosen(only, [ours.NAME, *(peer.name for peer in peers)], "toolkit")
     return [*(ways if ours.NAME in names else []), *(peer for peer in peers if peer.name in names)]
@@ -139,11 +142,14 @@ def main(
     threads: Annotated[int, typer.Option(min=1)] = 2,
     only: Annotated[str, typer.Option(help="The toolkits, with commas between them.")] = "weft,opennmt,joeynmt",
     precision: Annotated[str, typer.Option(help="Of Weft's rows, with commas between them.")] = "float32",
+    parts: Annotated[
+        int, typer.Option(min=1, help="Of a batch in one more row of Weft: less memory, the same updates.")
+    ] = 1,
     environments: Annotated[Path, typer.Option(help="Folder of the peers' environments.")] = FOLDER,
     json_file: JsonFile = None,
 ) -> None:
     """Measure the training speed of a Transformer in Weft and in its peers."""
-    wanted = toolkits(only, precision)
+    wanted = toolkits(only, precision, parts)
     training = Training(TRANSFORMERS[shape], updates or UPDATES[shape], BATCH_TOKENS[shape], SMOOTHING)
     with TemporaryDirectory() as folder:
         pieces = read_pieces(data, vocabulary, environments, Path(folder))

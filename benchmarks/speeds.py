@@ -53,6 +53,7 @@ WITH_DATA = MappingProxyType({"data": "--data", "threads": "--threads"})
 WITH_STUDENT = MappingProxyType({"student": "--student", "threads": "--threads"})
 WITH_MODEL = MappingProxyType({**COMMON, "model": "--model"})
 
+IN_PARTS = ("--parts", "4")
 BOTH = ("--precision", "float32,bfloat16")  # of Weft; the peers have float32
 
 
@@ -78,7 +79,7 @@ class Part(NamedTuple):
 
 PARTS = (
     Part("torch", "training, the recipe of Multi30k", "training_speed", (), beside_torch),
-    Part("tiny", "training, width 128", "peer_speed", ("--shape", "tiny", *BOTH), beside_toolkits),
+    Part("tiny", "training, width 128", "peer_speed", ("--shape", "tiny", *BOTH, *IN_PARTS), beside_toolkits),
     Part("base", "training, width 512", "peer_speed", ("--shape", "base", "--rounds", "2", *BOTH), beside_toolkits),
     Part("beam", "beam of 5", "beam_speed", ("--rounds", "2"), beside_engines),
     Part("files", "file to file, CTranslate2", "file_to_file", (), beside_hand, WITH_MODEL, ("data", "model")),

@@ -16,13 +16,14 @@ NAME = "weft"
 RUN = "run"  # the run folder, in the job's
 
 
-def command(job: Job[Shape], model: Mapping[str, Any], precision: str) -> list[str]:
+def command(job: Job[Shape], model: Mapping[str, Any], precision: str, parts: int = 1) -> list[str]:
+    """parts: in how many a batch is computed, one after the other, whose gradients make one update."""
     settings = {
         "data": data(job),
         "text": {"source": {"type": "whitespace"}, "joint": True, "sample": job.pieces.pairs},
         "model": model,
         "objective": {"type": "cross-entropy", "smoothing": job.training.smoothing},
-        "train": {**training(job.training), "precision": precision},
+        "train": {**training(job.training, parts), "precision": precision},
     }
     path = write_settings(job.folder / "weft.yaml", settings)
     return ["-m", "weft", "train", path, "--out", str(job.folder / RUN), "--device", "cpu"]
@@ -39,11 +40,12 @@ def data(job: Job[Shape]) -> dict[str, Any]:
     }
 
 
-def training(task: Training[Shape]) -> dict[str, Any]:
+def training(task: Training[Shape], parts: int) -> dict[str, Any]:
     return {
         "seed": task.seed,
         "steps": task.steps,
-        "batch_tokens": task.batch_tokens,
+        "batch_tokens": task.batch_tokens // parts,
+        "accumulate": parts,
         "optimiser": {"type": "adam", "beta2": 0.999, "epsilon": 1e-8},
         "schedule": {"type": "linear", "peak": task.rate, "warmup": 0, "floor": 1.0},  # stays at the peak
         "clip": task.clip,
@@ -100,14 +102,14 @@ def recurrent_command(job: Job[Recurrent]) -> list[str]:
     return command(job, recurrent(job.training.shape), "float32")
 
 
-def transformer_toolkit(precision: str) -> Toolkit[Transformer]:
+def transformer_toolkit(precision: str, parts: int = 1) -> Toolkit[Transformer]:
     """Weft with its numbers in this precision; float32, which the peers have, goes by the plain name."""
 
     def transformer_command(job: Job[Transformer]) -> list[str]:
-        return command(job, transformer(job.training.shape), precision)
+        return command(job, transformer(job.training.shape), precision, parts)
 
     name = NAME if precision == "float32" else f"{NAME} {precision}"
-    return Toolkit(name, None, transformer_command, read, precision)
+    return Toolkit(name if parts == 1 else f"{name} in {parts} parts", None, transformer_command, read, precision)
 
 
 RECURRENT = Toolkit(NAME, None, recurrent_command, read)

@@ -55,6 +55,7 @@ def test_toolkits_are_chosen_by_name_and_weft_once_for_each_precision() -> None:
     names = [toolkit.name for toolkit in toolkits("weft, opennmt", "float32,bfloat16")]
     assert names == ["weft", "weft bfloat16", "opennmt"]
     assert [toolkit.precision for toolkit in toolkits("joeynmt", "bfloat16")] == ["float32"]
+    assert [toolkit.name for toolkit in toolkits("weft", "float32", parts=4)] == ["weft", "weft in 4 parts"]
 
 
 def test_the_recipe_has_the_precision(tmp_path: Path) -> None:
@@ -63,6 +64,13 @@ def test_the_recipe_has_the_precision(tmp_path: Path) -> None:
     (toolkit,) = toolkits("weft", "bfloat16")
     settings = yaml.safe_load(Path(toolkit.command(job)[3]).read_text())
     assert settings["train"]["precision"] == "bfloat16"
+
+
+def test_the_parts_make_the_same_update(tmp_path: Path) -> None:
+    pieces = Pieces(tmp_path, pairs=10, vocabulary=50, source_tokens=80, target_tokens=120)
+    job = Job(Training(SHAPE, updates=1, batch_tokens=4096), pieces, tmp_path)
+    told = [yaml.safe_load(Path(one.command(job)[3]).read_text()) for one in toolkits("weft", "float32", parts=4)]
+    assert [(one["train"]["batch_tokens"], one["train"]["accumulate"]) for one in told] == [(4096, 1), (1024, 4)]
 
 
 def test_a_toolkit_that_is_not_known_is_told() -> None:
