@@ -29,7 +29,7 @@ check: install
 	$(BIN)/pytest -n 2 --quiet tests/unit tests/laws
 
 slow: install
-	$(BIN)/pytest --quiet -m slow
+	$(BIN)/pytest -n 2 --dist loadfile --quiet -m slow
 
 bench: install
 	$(BIN)/python -m benchmarks.speeds --json bench.json $(OPTIONS)
