@@ -109,7 +109,8 @@ def running(
     """
     with TemporaryDirectory() as name:
         folder = Path(name)
-        (folder / "in").write_bytes(stdin)
+        for file, content in (("in", stdin), ("out", b""), ("err", b"")):  # one that is killed at once makes none
+            (folder / file).write_bytes(content)
         command = Running(tuple(map(str, arguments)), folder, dies_at, held_at, environment)
         try:
             yield command
