@@ -73,7 +73,7 @@ def settings_of(part: type) -> dict[str, Any]:
     return {one.name: hints[one.name] for one in parameters if one.kind is inspect.Parameter.KEYWORD_ONLY}
 
 
-def small(part: type) -> Callable[..., Any]:
+def small(part: type) -> partial[Any]:
     """The part with small sizes, and so its own parts."""
     chosen: dict[str, Any] = {}
     for name, hint in settings_of(part).items():
@@ -98,7 +98,20 @@ def variants(role: type) -> Iterator[Variant]:
         yield Variant(name, small(part))
         for setting, hint in settings_of(part).items():
             for value_name, value in [*values(hint), *sizes_that_may_be_none(setting, hint)]:
+                if kind_of(value) == kind_of(usual(part, setting)):
+                    continue
                 yield Variant(f"{name}-{setting}={value_name}", partial(small(part), **{setting: value}))
+
+
+def usual(part: type, setting: str) -> Any:
+    """What the small part has where nothing is said."""
+    chosen = small(part).keywords
+    return chosen[setting] if setting in chosen else inspect.signature(part).parameters[setting].default
+
+
+def kind_of(value: Any) -> Any:
+    """Of parts, the class; all else stands for itself."""
+    return value.func if isinstance(value, partial) else value
 
 
 def may_be_none(hint: Any) -> bool:

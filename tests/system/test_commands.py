@@ -199,6 +199,7 @@ def test_help_comes_without_the_heavy_libraries() -> None:
     assert result.stdout.split("\n")[-2] == "heavy:"
 
 
+@pytest.mark.slow
 def test_as_a_module_whatever_the_terminal_can_show(runs: dict[str, Path]) -> None:
     """Text is UTF-8, also where the system says otherwise."""
     environment = {**os.environ, "PYTHONIOENCODING": "ascii", "OMP_NUM_THREADS": "1"}

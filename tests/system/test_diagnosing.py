@@ -48,7 +48,7 @@ def test_a_rate_too_high(corpus: Path, tmp_path: Path) -> None:
     assert "rate-too-high" in diagnosed(node, tmp_path / "run")
 
 
-@pytest.mark.parametrize("clip", [0.001, None])
+@pytest.mark.parametrize("clip", [0.001, pytest.param(None, marks=pytest.mark.slow)])
 def test_an_exploding_gradient(clip: float | None, corpus: Path, tmp_path: Path) -> None:
     """Far longer than what is let through; or, where all is, than it was."""
     node = toys.recipe(corpus, "bahdanau", steps=24)

@@ -18,6 +18,7 @@ def test_a_picture_and_the_translation(run: Path, tmp_path: Path) -> None:
     assert picture.read_bytes().startswith(b"<?xml")
 
 
+@pytest.mark.slow
 def test_pieces_and_heads_give_other_pictures(runs: dict[str, Path], tmp_path: Path) -> None:
     pictures = set()
     for options in ([], ["--pieces"], ["--layer", "1", "--head", "2"]):

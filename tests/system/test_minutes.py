@@ -54,7 +54,7 @@ def test_a_run_by_the_clock_is_repeated_by_its_steps(corpus: Path, tmp_path: Pat
 
 
 @pytest.mark.usefixtures("fixed_at_six")
-@pytest.mark.parametrize("stopped", [4, 9])
+@pytest.mark.parametrize("stopped", [4, pytest.param(9, marks=pytest.mark.slow)])
 def test_a_stop_before_or_after_the_length_is_fixed_changes_nothing(
     stopped: int, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

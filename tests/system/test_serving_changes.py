@@ -151,6 +151,7 @@ def test_a_model_is_changed_under_way(runs: dict[str, Path], tmp_path: Path) -> 
     assert f"{model}/weights.safetensors: is damaged" in told
 
 
+@pytest.mark.slow
 def test_a_folder_is_watched_while_another_model_is_copied_into_it(runs: dict[str, Path], tmp_path: Path) -> None:
     model, new = tmp_path / "model", runs["bahdanau"] / "best"
     shutil.copytree(runs["transformer"] / "best", model)

@@ -145,7 +145,8 @@ def test_a_part_that_lacks_something_is_told_and_no_failure(
 def test_what_is_asked_for_goes_to_every_part() -> None:
     (tiny,) = (part for part in speeds.PARTS if part.name == "tiny")
     command = tiny.command({"rounds": "1", "model": "none of its business"})
-    assert command[1:] == ["-m", "benchmarks.peer_speed", "--shape", "tiny", *speeds.BOTH, "--rounds", "1"]
+    always = ["--shape", "tiny", *speeds.BOTH, *speeds.IN_PARTS]
+    assert command[1:] == ["-m", "benchmarks.peer_speed", *always, "--rounds", "1"]
 
 
 @pytest.mark.parametrize("part", speeds.PARTS, ids=speeds.NAMES)
