@@ -68,6 +68,7 @@ def test_two_ranks_learn_about_the_same_in_bfloat16(settings: Train, tmp_path: P
         assert_close(found["sums"], wanted, atol=0.1, rtol=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", WAYS)
 def test_gradients_are_sent_with_the_last_batch_only(settings: Train, tmp_path: Path) -> None:
     on_two(count_sums, tmp_path, settings, ["decoder-transformer"])

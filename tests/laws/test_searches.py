@@ -129,7 +129,7 @@ def test_every_search_is_among_them() -> None:
     assert {type(search) for search in SEARCHES.values()} == set(REGISTRY[Search].values())
 
 
-@pytest.mark.parametrize("name", SEARCHES)
+@pytest.mark.parametrize("name", [slow(name) if name.startswith("beam-") else name for name in SEARCHES])
 def test_the_batch_changes_nothing(of_both_kinds: Model, name: str) -> None:
     limits = LIMITS.clamp(max=1) if name == "exhaustive" else LIMITS
     together, some, alone = (in_batches(of_both_kinds, SEARCHES[name], MANY, limits, size) for size in (64, 7, 1))

@@ -6,12 +6,13 @@ option to the registry has it under every law, without writing a test.
 """
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from types import UnionType
 from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
+import pytest
 import torch
 
 from weft.config.registry import REGISTRY
@@ -209,6 +210,11 @@ def lattices() -> Iterator[Variant]:
     base = replace(next(bases()), target=REGISTRY[Embed]["none"], decoder=REGISTRY[Decoder]["none"])
     for variant in variants(Lattice):
         yield Variant(variant.name, partial(make, replace(base, lattice=variant.make)))
+
+
+def plain_first(names: Iterable[str]) -> list[Any]:
+    """Names of variants; those with a setting changed are for the slow tests."""
+    return [pytest.param(name, marks=pytest.mark.slow) if "=" in name else name for name in names]
 
 
 MODELS = {variant.name: variant.make for variant in models()}

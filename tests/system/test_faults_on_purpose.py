@@ -11,6 +11,7 @@ from faults.disk import Filled, can_mount, filled, small_disk
 from faults.kills import differences, killed, undisturbed
 
 
+@pytest.mark.slow
 def test_a_killed_run_ends_as_an_undisturbed_one(corpus: Path, tmp_path: Path) -> None:
     like = undisturbed(tmp_path, corpus, "bahdanau", 1)
     (tmp_path / "killed").mkdir()

@@ -11,7 +11,7 @@ import torch
 from safetensors.torch import load_file
 
 import weft as api
-from laws.variants import MODELS, batch
+from laws.variants import MODELS, batch, plain_first
 from system import toys
 from system.commands import running, weft
 from system.following import Quiet, go_on, interrupt_after, left_behind, train
@@ -30,7 +30,7 @@ AVERAGES: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", plain_first(MODELS))
 def test_every_model_comes_back_as_it_was_saved(name: str, tmp_path: Path) -> None:
     tokenizer = Character().learn(["abcdefgh"])
     (slots,) = MODELS[name].args  # type: ignore[attr-defined]
@@ -45,7 +45,7 @@ def test_every_model_comes_back_as_it_was_saved(name: str, tmp_path: Path) -> No
     ("family", "average", "precision"),
     [
         ("transformer", "exponential", "auto"),
-        ("transformer", "none", "bfloat16"),
+        pytest.param("transformer", "none", "bfloat16", marks=pytest.mark.slow),
         ("bahdanau", "last", "auto"),
     ],
 )

@@ -43,6 +43,7 @@ def test_it_has_the_weights_and_the_tokenizers(
         assert (tmp_path / "run" / tokenizer.name).read_bytes() == tokenizer.read_bytes()
 
 
+@pytest.mark.slow
 def test_a_stopped_run_goes_on_without_the_folder_that_it_began_with(
     first: Path, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -31,6 +31,7 @@ print(given_back, faults())
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="of glibc alone")
+@pytest.mark.slow
 def test_freed_memory_is_used_again_without_page_faults() -> None:
     fixed = {**os.environ, "MALLOC_MMAP_THRESHOLD_": "131072"}  # else glibc may raise it by itself, sooner or later
     run = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True, env=fixed)

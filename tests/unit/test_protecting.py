@@ -68,6 +68,7 @@ def protecting(trained: Trained, search: Search, lines: list[str]) -> tuple[list
     return [one.text for one in translations], {kept.by for one in translations for kept in one.protected}
 
 
+@pytest.mark.slow
 def test_every_span_of_500_sentences_survives_the_command(tmp_path: Path) -> None:
     """Byte for byte, and each as often as it stands in the source."""
     folder = saved(tmp_path / "model", model(BPE(size=400, min_count=1)))
