@@ -11,7 +11,7 @@ from weft.markup.elements import Html, element, join, text
 from weft.report.axes import Axis, figure, from_nothing, short
 
 WIDTH, HEIGHT = 440, 220
-LEFT, RIGHT, TOP, BOTTOM = 44, 428, 12, 194  # of what is drawn into
+LEFT, RIGHT, TOP, BOTTOM = 44, 418, 12, 194  # of what is drawn into; the last step has its half to the right
 MOST_POINTS, MOST_BANDS = 1000, 90
 
 Point: TypeAlias = tuple[float, float]
