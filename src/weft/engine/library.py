@@ -9,6 +9,7 @@ from typing import Any
 
 import ctranslate2
 
+from weft.engine.processor import bits_of_weights
 from weft.export.converted import Precision, convert
 from weft.export.described import Described
 from weft.text.shortlist import Shortlist
@@ -23,7 +24,7 @@ def open_library(described: Described, precision: Precision, workers: int, short
 
     def make() -> Any:
         with TemporaryDirectory(prefix="weft-") as folder:
-            convert(described, Path(folder), precision, shortlist)
+            convert(described, Path(folder), precision, shortlist, bits_of_weights())
             return ctranslate2.Translator(
                 folder,
                 device="cpu",

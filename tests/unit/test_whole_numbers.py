@@ -1,4 +1,4 @@
-"""Weights as whole numbers whose products fit into 16 bits, two by two."""
+"""Weights as whole numbers: near to what they were, and seven bits whose products fit into 16, two by two."""
 
 from pathlib import Path
 
@@ -7,8 +7,8 @@ import pytest
 
 from unit.models import TRANSFORMER, saved, untrained
 from weft.export.described import read_described
-from weft.export.seven_bits import MOST, use_seven_bits, whole_numbers
 from weft.export.specification import specification
+from weft.export.whole_numbers import Bits, greatest, use_whole_numbers, whole_numbers
 
 ROWS = {
     "numbers": [0.3, -1.7, 0.01, 1.2],
@@ -19,24 +19,26 @@ ROWS = {
 }
 
 
+@pytest.mark.parametrize("bits", [7, 8])
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
-def test_a_row_is_within_half_a_step(row: list[float]) -> None:
+def test_a_row_is_within_half_a_step(row: list[float], bits: Bits) -> None:
     weight = np.array([row], np.float32)
-    numbers, scale = whole_numbers(weight)
+    numbers, scale = whole_numbers(weight, bits)
     assert np.isfinite(scale).all()
-    assert np.abs(numbers).max() <= MOST
+    assert np.abs(numbers).max() <= greatest(bits)
     assert (np.abs(numbers / scale[:, None] - weight) <= 0.5001 / scale).all()
 
 
 def test_two_products_fit_into_16_bits() -> None:
-    assert 2 * 255 * MOST <= np.iinfo(np.int16).max < 2 * 255 * (MOST + 2)
+    assert 2 * 255 * greatest(7) <= np.iinfo(np.int16).max < 2 * 255 * (greatest(7) + 2)
 
 
-def test_every_matrix_of_a_model_is_of_whole_numbers(tmp_path: Path) -> None:
+@pytest.mark.parametrize("bits", [7, 8])
+def test_every_matrix_of_a_model_is_of_whole_numbers(tmp_path: Path, bits: Bits) -> None:
     made = specification(read_described(saved(tmp_path / "model", untrained(TRANSFORMER))))
-    use_seven_bits(made)
+    use_whole_numbers(made, bits)
     found = {name: value for name, value in made.variables().items() if name.endswith("/weight")}
     assert len(found) == 14  # two embeddings, the head, four of the encoder's layer and seven of the decoder's
     for value in found.values():
         assert value.dtype == "int8"
-        assert np.abs(value.numpy()).max() == MOST
+        assert np.abs(value.numpy()).max() == greatest(bits)
