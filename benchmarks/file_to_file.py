@@ -40,6 +40,7 @@ from benchmarks.telling import tell
 from weft.core.errors import UserError
 from weft.data.lines import read_lines
 from weft.engine.evaluation import evaluate_file
+from weft.engine.processor import bits_of_weights
 from weft.export.converted import PRECISIONS, Precision, convert
 from weft.export.described import Described, read_described
 from weft.export.names import token_names
@@ -81,14 +82,19 @@ class Work(NamedTuple):
     def converted(self, precision: Precision) -> Path:
         folder = self.folder / precision
         folder.mkdir()
-        convert(self.described, folder, precision)
+        convert(self.described, folder, precision, bits=bits_of_weights())
         return folder
 
     def hand(self, model: Path, tokens: Path, precision: Precision, batching: tuple[int, str]) -> Turn:
         output = self.folder / "by-hand.txt"
         files = [str(file) for file in (model, tokens, output)]
-        told = [precision, str(BEAM), str(self.threads), *map(str, batching)]
+        told = [precision, str(BEAM), str(self.threads), *map(str, batching), str(self.longest(tokens))]
         return timed("the script", [str(self.python), "-I", str(HAND), *files, *told], self.threads)
+
+    def longest(self, tokens: Path) -> int:
+        """The longest output that Weft would make of any of the lines."""
+        with tokens.open(encoding="utf-8", newline="\n") as file:
+            return max(self.described.output_limit(line.count(by_hand.BETWEEN) + 2) for line in file)
 
     def weft(self, source: Path, precision: Precision, beam: int = BEAM) -> Turn:
         options = ["--engine", "ctranslate2", "--precision", precision, "--beam", str(beam)]

@@ -37,7 +37,8 @@ from weft.serve.refusal import RefusedError
 from weft.serve.v1 import TranslateLines
 from weft.store.calibration import read_calibration
 from weft.store.manifest import MANIFEST, check_manifest, write_manifest
-from weft.store.shortlist import SHORTLIST, load_shortlist
+from weft.store.place import SHORTLIST
+from weft.store.shortlist import load_shortlist
 from weft.store.tensors import loading
 from weft.text.learners import BPE, Unigram, Word
 from weft.text.sentences import Splitter

@@ -15,6 +15,7 @@ from weft.objective.cross_entropy import CrossEntropy
 from weft.objective.ctc import CTCLoss
 from weft.objective.positions import PositionEntropy
 from weft.objective.role import Loss, Objective
+from weft.store.model_folder import weights_of
 from weft.training.masters import Masters
 from weft.training.ranks import ON_CPU
 from weft.training.spread import Spread, Whole
@@ -65,3 +66,13 @@ def test_lattices_say_about_the_same_in_bfloat16(name: str) -> None:
     model = LATTICES[name]()
     blank = model.lattice is not None and model.lattice.blank
     compare(model, partial(CTCLoss if blank else PositionEntropy)(GIVEN))
+
+
+def test_what_a_model_keeps_without_learning_it_is_rounded_in_too() -> None:
+    """A start or a checkpoint fills the masters alone, also with matrices that were drawn."""
+    model = MODELS["decoder-luong"]()
+    model.register_buffer("drawn", torch.zeros(3))
+    masters = Masters(ON_CPU, model.float().eval(), CrossEntropy(GIVEN), torch.bfloat16, Whole)
+    weights_of(model)["drawn"].fill_(2.0)
+    trained(masters, PAIRS)
+    assert dict(masters.rounded.named_buffers())["drawn"].tolist() == [2.0] * 3

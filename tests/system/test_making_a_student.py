@@ -133,6 +133,42 @@ def test_ctrl_c_while_distilling(teacher: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_a_shortlist_that_the_teacher_gets_meanwhile(teacher: Path, tmp_path: Path) -> None:
+    first_part = Moment(tmp_path / "run" / "distilled" / "part-000000.jsonl", 1)
+    with running("student", teacher, *FEW, "--out", tmp_path / "run", held_at=first_part) as making:
+        making.wait_for(*first_part)
+        making.process.kill()
+        making.wait()
+    assert weft("shortlist", teacher).code == 0
+    assert weft("student", teacher, *FEW, "--out", tmp_path / "run").code == 0
+
+
+@pytest.mark.slow
+def test_held_out_pairs_that_are_gone(corpus: Path, tmp_path: Path) -> None:
+    toys.write_corpus(tmp_path)
+    node = toys.recipe(tmp_path, steps=2)
+    node["data"] |= {"valid": [], "hold_out": 0.1}
+    assert weft("train", toys.write_recipe(tmp_path / "recipe.yaml", node), "--out", tmp_path / "teacher").code == 0
+    (tmp_path / "train.src").unlink()
+    asked: list[str | Path] = [
+        "student",
+        tmp_path / "teacher",
+        *FEW,
+        "--source",
+        corpus / "test.src",
+        "--out",
+        tmp_path / "run",
+    ]
+    refused = weft(*asked)
+    assert refused.code == 2
+    assert "the pairs that" in refused.err
+    assert "data.valid=[FILE,FILE]" in refused.err
+    assert not (tmp_path / "run").exists()
+    files = ",".join(str(corpus / f"test.{side}") for side in ("src", "tgt"))
+    assert weft(*asked, f"data.valid=[{files}]").code == 0
+
+
+@pytest.mark.slow
 def test_another_teacher_with_lines_of_its_own(runs: dict[str, Path], corpus: Path, tmp_path: Path) -> None:
     settings = (
         *FEW,

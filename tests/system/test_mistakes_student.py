@@ -41,6 +41,18 @@ MISTAKES = [
         "--source FILE",
     ),
     mistake(
+        "tokenizers of its own",
+        ["student", "{run}", "text.source.size=400", "--out", "{new}"],
+        "text.source.size is set",
+        "leave it out",
+    ),
+    mistake(
+        "a validation set that is gone",
+        ["student", "{run}", "data.valid=[{bad}/none.tsv]", "--out", "{new}"],
+        "data.valid: {bad}/none.tsv",
+        "data.hold_out=0.1",
+    ),
+    mistake(
         "heads that do not fit",
         ["student", "{run}", "model.decoder.heads=3", "--out", "{new}"],
         "model.decoder",

@@ -21,7 +21,8 @@ from weft.engine.shortlisting import learn_shortlist, render
 from weft.engine.translator import Translator
 from weft.export.names import token_names
 from weft.store.manifest import check_manifest
-from weft.store.shortlist import SHORTLIST, load_shortlist, save_shortlist
+from weft.store.place import SHORTLIST
+from weft.store.shortlist import load_shortlist, save_shortlist
 from weft.text.learners import BPE, Character
 from weft.text.lexicon import Lexicon
 from weft.text.shortlist import Shortlist, Size, make_shortlist

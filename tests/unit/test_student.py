@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from system import toys
+from system.following import Quiet
 from unit.models import BAHDANAU, TRANSFORMER, untrained
 from weft.config.document import parse
 from weft.config.load import load_recipe
@@ -22,8 +23,9 @@ from weft.student.comparing import measure, ratios
 from weft.student.distilling import distil, join
 from weft.student.folder import Asked, StudentFolder
 from weft.student.inheriting import inherit
-from weft.student.material import material_of
+from weft.student.material import material_of, require_lines
 from weft.student.recipe import Written, student_recipe
+from weft.student.run import reporter
 from weft.student.systems import System, distinct
 from weft.student.table import as_json, render
 
@@ -42,7 +44,10 @@ def rows(path: Path) -> list[dict[str, str]]:
 
 def test_parts_that_are_there_are_not_made_again(tmp_path: Path) -> None:
     asked: list[str] = []
-    told: list[int] = []
+    told: list[tuple[int, int]] = []
+
+    def tell(done: int, made: int) -> None:
+        told.append((done, made))
 
     def failing(lines: Sequence[str]) -> list[str]:
         asked.extend(lines)
@@ -51,18 +56,18 @@ def test_parts_that_are_there_are_not_made_again(tmp_path: Path) -> None:
         return shout(lines)
 
     with pytest.raises(KeyboardInterrupt):
-        distil(LINES, failing, tmp_path, FIELDS, told.append, size=2)
+        distil(LINES, failing, tmp_path, FIELDS, tell, size=2)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["part-000000.jsonl", "part-000001.jsonl"]
     assert asked == LINES
     asked.clear()
     with pytest.raises(KeyboardInterrupt):
-        distil(LINES, failing, tmp_path, FIELDS, told.append, size=2)
+        distil(LINES, failing, tmp_path, FIELDS, tell, size=2)
     assert asked == ["e"]
-    assert told == [2, 4, 2, 4]
+    assert told == [(2, 2), (4, 4), (2, 0), (4, 0)]
 
 
 def test_pairs_are_joined_with_those_of_people(tmp_path: Path) -> None:
-    distil(LINES, shout, tmp_path, ("en", "de"), lambda _: None, size=2)
+    distil(LINES, shout, tmp_path, ("en", "de"), lambda *_: None, size=2)
     join(tmp_path, [("a", "x")], ("en", "de"), tmp_path / "train.jsonl")
     made = [{"en": line, "de": line.upper()} for line in LINES]
     assert rows(tmp_path / "train.jsonl") == [*made, {"en": "a", "de": "x"}]
@@ -146,6 +151,31 @@ def test_settings_and_minutes_count_before_the_choices(tmp_path: Path) -> None:
         written(teacher, tmp_path / "run", "data.train=[a.tsv]")
 
 
+def test_tokenizers_are_the_teachers_but_for_their_noise(tmp_path: Path) -> None:
+    teacher = load_recipe(toys.recipe(tmp_path) | {"text": {"source": {"type": "bpe", "size": 300}, "joint": True}})
+    made = written(teacher, tmp_path / "run", "text.source.dropout=0.1").recipe
+    assert describe(made, REGISTRY)["text"]["source"]["dropout"] == 0.1
+    with pytest.raises(UserError, match=r"text\.source\.size is set, but a student has the tokenizers of its teacher"):
+        written(teacher, tmp_path / "run", "text.source.size=400")
+
+
+def test_the_rate_is_explained_by_what_is_taken_over(tmp_path: Path) -> None:
+    for kind, told in (("transformer", True), ("bahdanau", False)):
+        made = written(load_recipe(toys.recipe(tmp_path, kind)), tmp_path / "run")
+        assert ("since most weights are not new" in made.lines) == told
+
+
+def test_the_time_that_is_left_is_that_of_lines_made_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter([0.0, 0.1, 10.0])
+    monkeypatch.setattr("weft.student.run.time.monotonic", lambda: next(clock))
+    shown = Quiet()
+    tell = reporter(4_000, shown)
+    tell(1_000, 0)
+    assert "left" not in shown.said[-1]
+    tell(2_000, 1_000)
+    assert shown.said[-1] == "translated 2,000 of 4,000 lines, left 0:20"
+
+
 def test_a_teacher_of_another_kind_has_a_transformer_for_a_student(tmp_path: Path) -> None:
     node = toys.recipe(tmp_path, "bahdanau")
     node["data"] |= {"valid": [], "hold_out": 0.1}
@@ -161,7 +191,7 @@ def test_the_lines_are_those_of_training_or_given(tmp_path: Path) -> None:
     node = toys.recipe(tmp_path)
     node["data"] |= {"valid": [], "test": []}
     found = material_of(Path("runs/teacher"), load_recipe(node), ())
-    assert (list(found.lines), found.count) == (["one", "", "two"], 3)
+    assert (list(found.lines), require_lines(found)) == (["one", "", "two"], 3)
     assert list(found.pairs) == [("one", "uno"), ("", ""), ("two", "dos")]
     given = material_of(Path("runs/teacher"), load_recipe(node), (tmp_path / "train.tgt",) * 2)
     assert (list(given.lines), list(given.pairs)) == (["uno", "", "dos"] * 2, [])

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -27,13 +27,19 @@ def keep(path: Path, value: object) -> None:
         unfinished.replace(path)
 
 
+def keep_if_possible(path: Path, value: object) -> None:
+    """The same of what can be found out again: where nothing can be written, it is."""
+    with suppress(UserError):
+        keep(path, value)
+
+
 def kept_count(path: Path, find: Callable[[], int]) -> int:
     """The number in the file; if there is none, it is found out, and kept there."""
     known = read_kept(path)
     if isinstance(known, int):
         return known
     found = find()
-    keep(path, found)
+    keep_if_possible(path, found)
     return found
 
 

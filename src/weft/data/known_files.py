@@ -11,7 +11,7 @@ import time
 from hashlib import blake2b
 from pathlib import Path
 
-from weft.data.keeping import keep, read_kept
+from weft.data.keeping import keep_if_possible, read_kept
 from weft.data.lines import hash_file
 
 MOMENT = 2.0  # seconds: the coarsest tick of any usual disk
@@ -32,7 +32,7 @@ class KnownFiles:
                 return bytes.fromhex(written)
         digest = hash_file(path)
         if seen == _seen(path) and seen is not None and time.time() - max(seen[-2:]) / 1e9 > MOMENT:
-            keep(place, {"file": str(path.resolve()), "seen": seen, "hash": digest.hex()})
+            keep_if_possible(place, {"file": str(path.resolve()), "seen": seen, "hash": digest.hex()})
         return digest
 
 

@@ -11,8 +11,7 @@ from weft.store.adding import changed_folder
 from weft.store.json_files import read_object
 from weft.store.manifest import COPY_AGAIN
 from weft.store.model_folder import write_json
-
-CONFIDENCE = "confidence.json"
+from weft.store.place import CONFIDENCE
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,7 @@ def write_manifest(folder: Path, extra: Mapping[str, Any]) -> None:
 def check_manifest(folder: Path) -> Manifest:
     """The manifest, if the folder holds exactly what it says; otherwise a UserError that names the file."""
     try:
-        manifest = _read(folder)
+        manifest = read_manifest(folder)
         _check_names(folder, manifest)
         for name, facts in manifest.files.items():
             _check_file(folder / name, facts)
@@ -66,7 +66,8 @@ def check_manifest(folder: Path) -> Manifest:
     return manifest
 
 
-def _read(folder: Path) -> Manifest:
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest as it is written, whether or not the files are as it says."""
     path = folder / MANIFEST
     if not path.is_file():
         raise UserError(f"{path}: is missing, so {folder} is no whole folder of Weft; {COPY_AGAIN}")

@@ -5,9 +5,11 @@ from pathlib import Path
 
 from weft.core.errors import UserError
 from weft.store.files import standing
-from weft.store.manifest import MANIFEST
+from weft.store.manifest import MANIFEST, read_manifest
 
 WEIGHTS, CONFIG, METRICS = "weights.safetensors", "config.json", "metrics.json"
+SHORTLIST, CONFIDENCE = "shortlist.safetensors", "confidence.json"
+BESIDE = {METRICS, SHORTLIST, CONFIDENCE}  # what is known of a model, or was added to it: it says the same without
 
 
 def find_model(path: Path) -> Path:
@@ -32,5 +34,12 @@ def places(path: Path) -> tuple[Path, ...]:
 
 
 def fingerprint(path: Path) -> str:
-    """Equal for copies of one model alone: the manifest has a hash of every file."""
+    """Equal for copies of one folder alone: the manifest has a hash of every file."""
     return hashlib.sha256((find_model(path) / MANIFEST).read_bytes()).hexdigest()
+
+
+def identity(path: Path) -> str:
+    """Equal for copies of one model, also where a shortlist or a calibration was added to one of them since."""
+    files = read_manifest(find_model(path)).files
+    told = [f"{name} {facts.sha256}" for name, facts in sorted(files.items()) if name not in BESIDE]
+    return hashlib.sha256("\n".join(told).encode()).hexdigest()

@@ -12,10 +12,9 @@ from safetensors.numpy import load_file, save_file
 from weft.core.errors import UserError
 from weft.store.adding import changed_folder
 from weft.store.manifest import COPY_AGAIN
+from weft.store.place import SHORTLIST
 from weft.store.tensors import loading, saving
 from weft.text.shortlist import Shortlist
-
-SHORTLIST = "shortlist.safetensors"
 
 
 def save_shortlist(folder: Path, shortlist: Shortlist) -> None:

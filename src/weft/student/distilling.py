@@ -26,18 +26,22 @@ def distil(
     translate: TranslateLines,
     folder: Path,
     fields: Fields,
-    tell: Callable[[int], None],
+    tell: Callable[[int, int], None],
     size: int = LINES,
 ) -> None:
-    """A file for each part of the lines, in order; those that are there are kept. tell: how many lines there are."""
+    """A file for each part of the lines, in order; those that are there are kept.
+
+    tell: how many lines there are, and how many of them were made now.
+    """
     remove_leftovers(folder)
-    remaining, done = iter(lines), 0
+    remaining, done, made = iter(lines), 0, 0
     while part := list(islice(remaining, size)):
         place = folder / f"part-{done // size:06}.jsonl"
         if not place.exists():
             write_pairs(place, zip(part, translate(part), strict=True), fields)
+            made += len(part)
         done += len(part)
-        tell(done)
+        tell(done, made)
 
 
 def join(folder: Path, others: Iterable[Pair], fields: Fields, place: Path) -> None:

@@ -23,7 +23,7 @@ class Material:
     """Lines to translate, read anew in each loop over them, and what is known of them."""
 
     lines: Iterable[str]
-    count: int
+    name: str  # of the files
     fingerprint: str
     told: str  # what they are, for a person
     pairs: Iterable[Pair]  # translations that people made, to be learned too
@@ -44,14 +44,14 @@ def given(files: tuple[Path, ...]) -> Material:
     for file in files:
         whole.update(hash_file(file))
     named = " + ".join(map(str, files))
-    return Material(lines, counted(lines, named), whole.hexdigest(), f"the lines of {named}", ())
+    return Material(lines, named, whole.hexdigest(), f"the lines of {named}", ())
 
 
 def trained_on(teacher: Path, recipe: Recipe) -> Material:
     corpus = training_data(teacher, recipe)
     lines = Rereadable(lambda: (source for source, _ in corpus.pairs()))
     told = "the sources that it was trained on"
-    return Material(lines, counted(lines, str(corpus)), corpus.fingerprint(), told, corpus.pairs())
+    return Material(lines, str(corpus), corpus.fingerprint(), told, corpus.pairs())
 
 
 def training_data(teacher: Path, recipe: Recipe) -> Corpus:
@@ -67,9 +67,20 @@ def training_data(teacher: Path, recipe: Recipe) -> Corpus:
     return corpus
 
 
-def counted(lines: Iterable[str], name: str) -> int:
+def require_held_out(teacher: str, recipe: Recipe) -> None:
+    """What it was validated on, and its student is to be, is a part of its training data."""
+    try:
+        recipe.data.splits()["valid"].fingerprint()
+    except UserError as error:
+        raise UserError(
+            f"the pairs that {teacher} was validated on cannot be read: {error}. "
+            "Put them back, or name others for its student: data.valid=[FILE,FILE]"
+        ) from error
+
+
+def require_lines(material: Material) -> int:
     """How many lines there are; some must say something."""
-    kinds = Counter(bool(line.strip()) for line in lines)
+    kinds = Counter(bool(line.strip()) for line in material.lines)
     if not kinds[True]:
-        raise UserError(f"{name}: there is no line to translate in it")
+        raise UserError(f"{material.name}: there is no line to translate in it")
     return kinds.total()

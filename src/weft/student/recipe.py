@@ -20,6 +20,7 @@ from weft.config.recipe import Recipe
 from weft.config.registry import REGISTRY
 from weft.core.errors import UserError
 from weft.student.folder import StudentFolder
+from weft.training.initial import settings as settings_of
 from weft.training.start import length
 
 ENCODER_LAYERS, DECODER_LAYERS = 6, 1
@@ -61,7 +62,17 @@ def student_recipe(
     choices = [choice for choice in chosen if choice.place not in places]
     document = apply_overrides(as_document(choices), [*length(minutes, settings), *settings])
     yaml = as_yaml(document, choices, TITLE.format(name))
-    return Written(load_recipe(document), as_lines(choices, "chosen from the teacher:"), yaml)
+    recipe = load_recipe(document)
+    check_tokenizers(recipe, teacher)
+    return Written(recipe, as_lines(choices, "chosen from the teacher:"), yaml)
+
+
+def check_tokenizers(student: Recipe, teacher: Recipe) -> None:
+    """Those of the teacher are taken over: no setting makes others of them."""
+    here, there = settings_of(student), settings_of(teacher)
+    for place in sorted({*here, *there}):
+        if place.startswith("text.") and here.get(place) != there.get(place):
+            raise UserError(f"{place} is set, but a student has the tokenizers of its teacher: leave it out")
 
 
 def data(teacher: Recipe, folder: StudentFolder, told: str) -> Iterator[Choice]:
@@ -134,7 +145,8 @@ def training(node: dict[str, Any], folder: StudentFolder) -> Iterator[Choice]:
         "warmup": 200,
         "decay": 0.6,
     }
-    yield Choice("train.schedule", schedule, "half of a Transformer's usual rate, since most weights are not new")
+    half = "half of the teacher's rate, since most weights are not new" if is_transformer(node) else None
+    yield Choice("train.schedule", schedule, half)
     yield Choice("train.average", {"type": "exponential", "decay": 0.998}, "an average of the last weights is kept")
     yield Choice("train.validation", settings["validation"] | {"search": "greedy"})
     for name in ("checkpoint_steps", "checkpoint_minutes", "log_every"):
@@ -166,5 +178,5 @@ def shape_of(node: dict[str, Any]) -> Shape:
         encoder["norm"],
         encoder["activation"] if encoder["activation"] in ("relu", "gelu") else "relu",
         encoder["dropout"],
-        node["train"]["schedule"].get("peak", 2 * Shape().peak) / 2,
+        node["train"]["schedule"]["peak"] / 2,
     )

@@ -10,6 +10,7 @@ from pathlib import Path
 import torch
 
 from weft.config.load import load_recipe
+from weft.config.recipe import Recipe
 from weft.core.numbers import clock
 from weft.data.settings import Data
 from weft.engine.choice import Wish, choose
@@ -20,17 +21,17 @@ from weft.engine.shortlisting import BOTH, MOST, learn_shortlist
 from weft.engine.shortlisting import render as shortlist_told
 from weft.store.files import write_atomically
 from weft.store.model_folder import Trained, recipe_of
-from weft.store.place import find_model, fingerprint
+from weft.store.place import find_model, identity
 from weft.store.shortlist import has_shortlist
 from weft.student.comparing import measure
 from weft.student.distilling import distil, join, write_pairs
 from weft.student.folder import Asked, StudentFolder
 from weft.student.inheriting import inherit
-from weft.student.material import Material, material_of
+from weft.student.material import Material, material_of, require_held_out, require_lines
 from weft.student.recipe import student_recipe
 from weft.student.systems import systems_of, texts
 from weft.student.table import as_json, render
-from weft.training.checks import check
+from weft.training.checks import check, check_files
 from weft.training.loop import End
 from weft.training.progress import Display
 from weft.training.ranks import Alone
@@ -54,28 +55,38 @@ def make_student(
     """The whole; what was stopped goes on when it is asked for again."""
     if not folder.has_begun():
         folder.run.check_free()  # before anything is read
-    translator = load_translator(teacher, device=device)
-    material = material_of(teacher, translator.trained.recipe, source)
+    material = material_of(teacher, recipe_of(teacher), source)
     named = tuple(str(file) for file in source)
-    asked = Asked(str(teacher), fingerprint(teacher), named, material.fingerprint, tuple(settings), minutes)
+    asked = Asked(str(teacher.absolute()), identity(teacher), named, material.fingerprint, tuple(settings), minutes)
     if folder.has_begun():
         folder.check_same(asked)
-    else:
-        begin(folder, asked, translator.trained, material, display)
     if folder.has_run():
         return go_on(folder.path, display, device)
+    if teach(asked, folder, material, display, device) == "interrupted":
+        return "interrupted"
+    return first_run(load_recipe(folder.recipe), folder.run, display, Alone(pick_device(device)))
+
+
+def teach(asked: Asked, folder: StudentFolder, material: Material, display: Display, device: str) -> End:
+    """All that the teacher is needed for: it is gone from memory when the student is trained."""
+    teacher = Path(asked.teacher)
+    translator = load_translator(teacher, device=device)
+    if not folder.has_begun():
+        begin(folder, asked, translator.trained, material, display)
     with folder.distilling():
         engine = choose(teacher, Wish("auto", None, None, (), device=device), lambda: translator)
         display.say(f"engine: {engine.told}")
-        if write_down(folder, translator.trained.recipe.data, engine.engine, material, display) == "interrupted":
-            return "interrupted"
-    return first_run(load_recipe(folder.recipe), folder.run, display, Alone(pick_device(device)))
+        return write_down(folder, translator.trained.recipe.data, engine.engine, material, display)
 
 
 def begin(folder: StudentFolder, asked: Asked, teacher: Trained, material: Material, display: Display) -> None:
     """Decide everything, and write it down; what is wrong with it is told before the work."""
+    require_lines(material)
     written = student_recipe(teacher.recipe, asked.teacher, folder, asked.settings, asked.minutes, material.told)
     check(replace(written.recipe, train=replace(written.recipe.train, start=None)))
+    check_files(written.recipe, (folder.pairs, folder.held_out))
+    if folder.held_out in validation_files(written.recipe):
+        require_held_out(asked.teacher, teacher.recipe)
     display.say(written.lines)
     inherited = inherit(written.recipe, teacher)
     display.say(f"the student begins with {inherited.taken:,} weights of its teacher, of {inherited.whole:,}")
@@ -84,13 +95,14 @@ def begin(folder: StudentFolder, asked: Asked, teacher: Trained, material: Mater
 
 def write_down(folder: StudentFolder, data: Data, engine: Engine, material: Material, display: Display) -> End:
     """What the teacher says, in one file of pairs; and what it was validated on, if no file holds that."""
-    if data.hold_out and not data.valid:
+    if folder.held_out in validation_files(load_recipe(folder.recipe)):
         write_pairs(folder.held_out, data.splits()["valid"].pairs(), data.fields)
     if folder.pairs.exists():
         return "done"
-    display.say(f"the teacher translates {material.told}: {material.count:,} lines")
+    count = require_lines(material)
+    display.say(f"the teacher translates {material.told}: {count:,} lines")
     try:
-        distil(material.lines, texts(engine), folder.distilled, data.fields, reporter(material.count, display))
+        distil(material.lines, texts(engine), folder.distilled, data.fields, reporter(count, display))
     except KeyboardInterrupt:
         display.say("stopped; what was translated is kept. To go on, give the same command again")
         return "interrupted"
@@ -98,14 +110,17 @@ def write_down(folder: StudentFolder, data: Data, engine: Engine, material: Mate
     return "done"
 
 
-def reporter(count: int, display: Display) -> Callable[[int], None]:
-    """Tells how far distilling has come, and what is left of it by the clock."""
-    began, told, first = time.monotonic(), 0, 0
+def validation_files(recipe: Recipe) -> list[Path]:
+    return [path for files in recipe.data.files().get("valid", []) for path in files]
 
-    def tell(done: int) -> None:
-        nonlocal told, first
-        first = first or done
-        rate = (done - first) / max(1e-9, time.monotonic() - began)
+
+def reporter(count: int, display: Display) -> Callable[[int, int], None]:
+    """Tells how far distilling has come, and what is left of it by the clock. made: in this process."""
+    began, told = time.monotonic(), 0
+
+    def tell(done: int, made: int) -> None:
+        nonlocal told
+        rate = made / max(1e-9, time.monotonic() - began)
         left = f", left {clock((count - done) / rate)}" if rate > 0 else ""
         display.count(f"translating{left}", done)
         if TENTHS * done // count > told:

@@ -65,10 +65,11 @@ def with_search(described: Described, search: Node) -> Described:
 
 def system(name: str, described: Described, device: str, *, shortlist: bool = False) -> System:
     """With CTranslate2 in int8, if it would find the same but for that; else with torch."""
-    search = described.config["translate"]["search"]
+    read = no_steps(described)
+    search = described.config["translate"]["reading" if read else "search"]
 
     def load() -> Translator:
-        searching = [] if no_steps(described) else [f"translate.search={inline(search)}"]
+        searching = [] if read else [f"translate.search={inline(search)}"]
         return load_translator(described.folder, device=device, overrides=searching, shortlist=shortlist)
 
     wish = Wish("auto", PRECISION, None, (), shortlist, device)

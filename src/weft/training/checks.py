@@ -1,6 +1,6 @@
 """What can be wrong in a recipe though every name and type is right: told before any data is read."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -97,13 +97,14 @@ def _token_by_token(recipe: Recipe) -> Iterator[Problem]:
         yield Problem("train.parallel", f"{text}: write ddp")
 
 
-def check_files(recipe: Recipe) -> None:
-    """Raise a ConfigError with every file of the data that cannot be read."""
+def check_files(recipe: Recipe, to_come: Collection[Path] = ()) -> None:
+    """Raise a ConfigError with every file of the data that cannot be read, but for those that are made first."""
     _require_none(
         [
             Problem(place, text + INSTEAD[name])
             for name, corpora in recipe.data.files().items()
             for path in chain.from_iterable(corpora)
+            if path not in to_come
             for place, text in _attempt(f"data.{name}", partial(require_matching, path))
         ]
     )

@@ -12,6 +12,7 @@ from torch import Tensor
 from weft.data.batches import Batch
 from weft.model.model import Model
 from weft.objective.role import Loss, Objective
+from weft.store.model_folder import weights_of
 from weft.training.ranks import Ranks
 from weft.training.spread import Spread, Whole
 
@@ -43,17 +44,22 @@ class Masters:
         self.copy = around(ranks, self.rounded, objective)
         self.scales: tuple[float, ...] = SCALES if kind == torch.float16 else self.copy.scales
         self.begins = True
+        self.names = frozenset(weights_of(model))
 
     def backward(self, batch: Batch, step: int, *, last: bool, scale: float) -> Loss:
         if self.begins:
             with torch.no_grad():
-                torch._foreach_copy_([*self.rounded.parameters()], [*self.model.parameters()])
+                torch._foreach_copy_(self._kept(self.rounded), self._kept(self.model))
         self.begins = last
         if last and self.ranks.size > 1:
             self._hand_back()
         loss = self.copy.backward(batch, step, last=last, scale=scale)
         self._hand_over()
         return loss
+
+    def _kept(self, model: Model) -> list[Tensor]:
+        """All that a model is told by, drawn matrices that it does not learn included."""
+        return [*model.parameters(), *(buffer for name, buffer in model.named_buffers() if name in self.names)]
 
     def _hand_over(self) -> None:
         """Add the copy's gradients to the masters'."""

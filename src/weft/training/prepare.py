@@ -14,7 +14,7 @@ from weft.core.errors import UserError
 from weft.data.cache import TokenCache, build_or_open, build_or_open_whole
 from weft.data.corpus import Corpus
 from weft.data.report import Report, make_report, render
-from weft.store.place import fingerprint
+from weft.store.place import identity
 from weft.text.dropout import Noise
 from weft.text.reader import Reader
 from weft.text.settings import reads, training_noise
@@ -97,4 +97,4 @@ def fingerprint_of_teacher(recipe: Recipe) -> dict[str, str]:
     objective = describe(recipe.objective, REGISTRY)
     if objective["type"] != "distillation":
         return {}
-    return {"objective.teacher": fingerprint(Path(objective["teacher"]).expanduser())}
+    return {"objective.teacher": identity(Path(objective["teacher"]).expanduser())}

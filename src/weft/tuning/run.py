@@ -21,7 +21,7 @@ from weft.model.freezing import Slot
 from weft.store.checkpoint import newest_checkpoint
 from weft.store.files import write_atomically
 from weft.store.model_folder import Trained, load_model
-from weft.store.place import fingerprint
+from weft.store.place import identity
 from weft.text.settings import reads
 from weft.training.checks import check
 from weft.training.initial import CHECKPOINTS
@@ -62,7 +62,7 @@ def finetune(model: Path, files: Sequence[str], folder: TuningFolder, display: D
     new = new_data(files, trained.recipe, settings, model)
     asked = Asked(
         model=str(model),
-        fingerprint=fingerprint(model),
+        fingerprint=identity(model),
         files=new.files,
         data=new.corpus.fingerprint(),
         mix=wish.mix,
