@@ -21,6 +21,7 @@ from weft.control.request import Request
 from weft.core.marks import END, FIRST_PIECE
 from weft.data.lines import one_line
 from weft.engine.at_limit import AtLimit, Best, best_at_limit
+from weft.engine.batching import cut_batches
 from weft.engine.translation import NOTHING, Alternative, Translation
 from weft.export.converted import Precision
 from weft.export.described import Described
@@ -29,7 +30,7 @@ from weft.export.same_search import SameSearch
 from weft.text.reader import Reader
 from weft.text.shortlist import Shortlist
 
-BATCH = {"float32": 32, "int16": 16, "int8": 16}  # lines: of more, what a step holds does not stay near the processor
+TOKENS = 512  # of a batch, padding included: of more, what a step holds does not stay near the processor
 
 Otherwise = Callable[[Sequence[str]], list[Translation]]
 
@@ -113,8 +114,8 @@ class CTranslate2:
         rows = [row.tolist() for row in self.reader.encode_rows(lines).split()]
         tokens = [[names[token] for token in row[:limit]] for row in rows]
         order = sorted((n for n, line in enumerate(lines) if line.strip()), key=lambda n: -len(tokens[n]))
-        size = BATCH[self.precision] if self.shortlist is None or self.search.beam == 1 else 1
-        batches = [order[first : first + size] for first in range(0, len(order), size)]
+        alone = self.shortlist is not None and self.search.beam > 1
+        batches = cut_batches(order, tokens, limit, 1 if alone else TOKENS)
         cut = [len(row) > limit for row in rows]
         return Window(lines, cut, [self._submit(places, [tokens[n] for n in places]) for places in batches])
 
