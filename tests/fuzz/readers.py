@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.types import Message
 from torch import zeros
 
-from fuzz import run_files
+from fuzz import run_files, yaml_text
 from weft.config.document import read_document
 from weft.config.reader import read
 from weft.config.recipe import Recipe
@@ -227,6 +227,7 @@ def readers() -> Mapping[str, Reader]:
     import lzma
 
     config = b"data: {train: [a.en, a.de]}\nmodel:\n  encoder: {type: recurrent, cell: {dim: 12}}\ntrain: {steps: 3}\n"
+    shipped = [path.read_bytes() for path in run_files.CONFIGS]
     tables = texts(b"a\tb\nc d\te\n"), texts(b'{"source": "a", "target": "b"}\n')
     rows = texts(b"house\tHaus\nman\tMann|Herr\nx\t!y\n\t!z\n")
     asked = texts(b'{"text": "A house.", "include": ["Haus", ["a", "b"]], "exclude": ["x"]}\n')
@@ -236,7 +237,7 @@ def readers() -> Mapping[str, Reader]:
     heights = texts(b'{"height": 32, "invert": false}')
     kept = b'{"good": "x", "intercept": 0, "slope": 1.5, "length": 0, "lines": 3, "share_good": 0.5, "error": 0}'
     return {
-        "configuration": Reader(configuration, texts(config), (b"&a", b"*a", b"!!", b"? ", b"---")),
+        "configuration": Reader(configuration, texts(config, *shipped, *yaml_text.DOCUMENTS), yaml_text.WORDS),
         "manifest": Reader(manifest, manifest_seeds, JSON_WORDS),
         "tensors": Reader(tensors, tensor_seeds, (b'"F32"', b'"BF16"', b'"data_offsets"', *JSON_WORDS)),
         "shortlist": Reader(shortlist, tensor_seeds, (b'"always"', b'"starts"', b'"listed"', b'"I64"')),
@@ -255,7 +256,7 @@ def readers() -> Mapping[str, Reader]:
         "text": Reader(parted(part_text), texts(b"One. Two!\n\n Mr. Three?\r\n"), (b". ", b"\n", b"\xc2\xa0")),
         "page": Reader(parted(part_html), texts(PAGE), PAGE_WORDS),
         "data-json": Reader(run_files.facts, lambda _: [run_files.facts_seed()], JSON_WORDS),
-        "state-json": Reader(run_files.state, lambda _: [run_files.state_seed()], JSON_WORDS),
+        "state-json": Reader(run_files.state, lambda _: run_files.state_seeds(), JSON_WORDS),
         "finetune-json": Reader(run_files.tuned, lambda _: [run_files.tuned_seed()], JSON_WORDS),
         "teacher-json": Reader(run_files.taught, lambda _: [run_files.taught_seed()], JSON_WORDS),
         "json-body": Reader(body_of("application/json"), body, JSON_WORDS),

@@ -4,6 +4,7 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
+from weft.config.load import load_recipe
 from weft.config.reader import describe
 from weft.config.recipe import Recipe
 from weft.config.registry import REGISTRY
@@ -22,6 +23,7 @@ from weft.training.update import Sums
 from weft.tuning import folder as tuning
 from weft.tuning.folder import Begun, TuningFolder
 
+CONFIGS = sorted((Path(__file__).parents[2] / "configs").glob("*.yaml"))
 RECIPE = describe(Recipe(), REGISTRY)
 TUNED = tuning.Asked("runs/old", "f", ("new.tsv",), "d", 0.5, ("encoder",), 3, True, ("train.seed=2",), None)
 TAUGHT = student.Asked("runs/teacher", "f", ("more.en",), "d", ("train.seed=2",), 1.5)
@@ -64,9 +66,13 @@ def facts_seed() -> bytes:
     return as_bytes(asdict(Facts({"data.train": "a"}, (split,), fixed(RECIPE))))
 
 
-def state_seed() -> bytes:
+def state_seeds() -> list[bytes]:
     counted = Counted(1.5, [Sums(2.5, 3, 0.5, {"nll": 2.0})], 0.5)
-    return as_bytes(State(30.5, 1, Position(3, 0, 3), counted, Spent(0.5, [0.1], []), RECIPE).to_json())
+    recipes = [RECIPE, *(describe(load_recipe(path), REGISTRY) for path in CONFIGS)]
+    return [
+        as_bytes(State(30.5, 1, Position(3, 0, 3), counted, Spent(0.5, [0.1], []), recipe).to_json())
+        for recipe in recipes
+    ]
 
 
 def tuned_seed() -> bytes:
