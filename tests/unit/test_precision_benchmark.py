@@ -4,7 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
+import torch
+from benchmarks import precision
 from benchmarks.precision import main
+from benchmarks.wide_products import WideProducts
+from torch.nn.functional import linear
 
 from weft.core.errors import UserError
 
@@ -33,6 +37,26 @@ def test_a_tiny_run_compares_the_losses(folder: Path, capsys: pytest.CaptureFixt
     assert figures["bfloat16"]["times_loss"] == pytest.approx(1.0, abs=0.05)
     assert figures["bfloat16"]["valid_loss"] != figures["float32"]["valid_loss"]
     assert "| bfloat16 |" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("has", [True, False])
+def test_where_the_speed_counts_nothing_the_report_says_so(
+    has: bool, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(precision, "multiplies_bfloat16", lambda _: has)
+    main(folder, folder / "with.yaml", updates=11)
+    assert ("read the loss alone" in capsys.readouterr().out) is not has
+
+
+def test_wide_products_are_those_of_float32_rounded() -> None:
+    weights, inputs = (torch.randint(-3, 4, (9, 300)).bfloat16().requires_grad_() for _ in range(2))
+    with WideProducts():
+        outputs = linear(inputs, weights)
+        outputs.sum().backward()  # type: ignore[no-untyped-call]
+    assert outputs.dtype == weights.dtype == torch.bfloat16
+    assert torch.equal(outputs, linear(inputs.float(), weights.float()).bfloat16())
+    assert weights.grad is not None
+    assert torch.equal(weights.grad, inputs.float().sum(0).bfloat16().expand(9, 300))
 
 
 def test_without_validation_there_is_nothing_to_compare(folder: Path) -> None:
