@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -144,39 +144,39 @@ def test_a_line_does_not_depend_on_those_beside_it(tmp_path: Path) -> None:
 
 
 @dataclass
-class Counted:
-    """The library, and what was asked of it: searches that are waited for at once, and scores."""
+class Noted:
+    """The library, and what was asked of it, in order."""
 
     library: Any
-    waited: int = 0
-    scored: int = 0
+    asked: list[str] = field(default_factory=list)
 
     def translate_batch(self, rows: list[list[str]], **settings: Any) -> Any:
-        self.waited += not settings.get("asynchronous", False)
+        self.asked.append("again" if "patience" in settings else "search")
         return self.library.translate_batch(rows, **settings)
 
     def score_batch(self, *rows: list[list[str]], **settings: Any) -> Any:
-        self.scored += 1
+        self.asked.append("score")
         return self.library.score_batch(*rows, **settings)
 
 
-def test_lines_that_come_to_their_limit_wait_for_each_other_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Not one after the other: all are searched again before the first is waited for, and scored together."""
-    folder = folder_of(TRANSFORMER, tmp_path, strength=0.7, length_factor=0.4)
+def test_lines_that_come_to_their_limit_keep_no_others_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are searched again and scored with those of their batch, before the last batches are begun."""
+    folder = folder_of(TRANSFORMER, tmp_path, strength=0.7, length_factor=0.1)
     torchs = load_translator(folder, device="cpu", beam=2)
-    counted: list[Counted] = []
+    noted: list[Noted] = []
 
-    def open_counted(*settings: Any) -> Counted:
-        counted.append(Counted(open_library(*settings)))
-        return counted[-1]
+    def open_noted(*settings: Any) -> Noted:
+        noted.append(Noted(open_library(*settings)))
+        return noted[-1]
 
-    monkeypatch.setattr("weft.engine.library.open_library", open_counted)
+    monkeypatch.setattr("weft.engine.library.open_library", open_noted)
+    monkeypatch.setattr("weft.engine.ctranslate2.TOKENS", 20)
     asked = lines(60)
     said = [one.text for one in engine_of(folder, lambda: torchs, 2).stream(asked)]
     assert said == [one.text for one in torchs.translate(asked)]
-    assert [(one.waited, one.scored) for one in counted] == [(0, 1)]
+    (library,) = noted
+    assert "search" in library.asked[library.asked.index("score") :]
+    assert library.asked.count("score") <= library.asked.count("search")
 
 
 REFUSED: dict[str, tuple[dict[str, Any], list[str]]] = {

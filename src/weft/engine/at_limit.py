@@ -33,10 +33,10 @@ class Best(NamedTuple):
 
 
 def best_at_limit(translator: Any, lines: Sequence[AtLimit], search: SameSearch, end: str) -> list[Best | None]:
-    """What searches of these lines give; None where it cannot be told. All are begun before one is waited for."""
+    """What searches of these lines give; None where it cannot be told."""
     found = [
         [Best(*pair) for pair in zip(result.hypotheses, result.scores, strict=True)]
-        for result in (result.result() for result in _searched(translator, lines, search))
+        for result in _searched(translator, lines, search)
     ]
     live = [_live(outputs, search.beam, end) for outputs in found]
     pairs = [(line.row, one.names) for line, few in zip(lines, live, strict=True) for one in few]
@@ -46,7 +46,7 @@ def best_at_limit(translator: Any, lines: Sequence[AtLimit], search: SameSearch,
 
 
 def _searched(translator: Any, lines: Sequence[AtLimit], search: SameSearch) -> list[Any]:
-    """A result that is to come for each line. Those of one limit go together."""
+    """The result of each line. Those of one limit go together."""
     alike, results = defaultdict[int, list[int]](list), dict[int, Any]()
     for place, line in enumerate(lines):
         alike[line.limit].append(place)
@@ -55,7 +55,6 @@ def _searched(translator: Any, lines: Sequence[AtLimit], search: SameSearch) -> 
             places,
             translator.translate_batch(
                 [lines[place].row for place in places],
-                asynchronous=True,
                 max_batch_size=BATCH,
                 beam_size=search.beam,
                 patience=2,

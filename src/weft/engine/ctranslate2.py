@@ -1,7 +1,7 @@
 """The engine of CTranslate2: Transformers on a CPU, several times as fast as torch, and there in a moment.
 
 Of each window of lines the longest go first, some at a time, to as many workers as there are cores. The next window is
-read and tokenized while they work. A line that comes to its length limit is searched again, to end as ours do
+read and tokenized while they work. A line that comes to its length limit is searched again at once, to end as ours do
 (at_limit.py); one whose output could still be another goes to the torch engine.
 """
 
@@ -11,6 +11,7 @@ import os
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
@@ -33,23 +34,15 @@ from weft.text.shortlist import Shortlist
 TOKENS = 512  # of a batch, padding included: of more, what a step holds does not stay near the processor
 
 Otherwise = Callable[[Sequence[str]], list[Translation]]
-
-
-class Batch(NamedTuple):
-    """Lines that a worker has been given: their places in the window, their tokens, and what will become of each."""
-
-    places: list[int]
-    rows: list[list[str]]
-    limits: list[int]
-    results: list[Any]
+Found = dict[int, Best | None]  # by the places of their lines in a window; None where ours could be another
 
 
 class Window(NamedTuple):
-    """Some lines in their order; blank ones are in no batch."""
+    """Some lines in their order, and what is found of them, batch by batch; blank ones are in no batch."""
 
     lines: list[str]
     cut: list[bool]
-    batches: list[Batch]
+    found: list[Future[Found]]
 
 
 @dataclass(frozen=True)
@@ -85,12 +78,16 @@ class CTranslate2:
     def stream(self, lines: Iterable[str | Request]) -> Iterator[Translation]:
         """The translations as they come; unless it goes line by line, a window is read ahead."""
         remaining, going = (Request.of(line).text for line in lines), deque[Window]()
-        while window := list(islice(remaining, self.window)):
-            going.append(self._begin(window))
-            if len(going) > 1 or self.window == 1:
+        pool = ThreadPoolExecutor(self.workers + 1, "weft-batch")  # so that one batch is always ready for a worker
+        try:
+            while window := list(islice(remaining, self.window)):
+                going.append(self._begin(window, pool))
+                if len(going) > 1 or self.window == 1:
+                    yield from self._end(going.popleft())
+            while going:
                 yield from self._end(going.popleft())
-        while going:
-            yield from self._end(going.popleft())
+        finally:
+            pool.shutdown(cancel_futures=True)
 
     @cached_property
     def _source_names(self) -> list[str]:
@@ -109,53 +106,31 @@ class CTranslate2:
     def _target_ids(self) -> dict[str, int]:
         return {name: number for number, name in enumerate(self._target_names)}
 
-    def _begin(self, lines: list[str]) -> Window:
+    def _begin(self, lines: list[str], pool: Executor) -> Window:
         limit, names = self.least_source_limit(), self._source_names
         rows = [row.tolist() for row in self.reader.encode_rows(lines).split()]
         tokens = [[names[token] for token in row[:limit]] for row in rows]
         order = sorted((n for n, line in enumerate(lines) if line.strip()), key=lambda n: -len(tokens[n]))
         alone = self.shortlist is not None and self.search.beam > 1
         batches = cut_batches(order, tokens, limit, 1 if alone else TOKENS)
-        cut = [len(row) > limit for row in rows]
-        return Window(lines, cut, [self._submit(places, [tokens[n] for n in places]) for places in batches])
-
-    def _submit(self, places: list[int], rows: list[list[str]]) -> Batch:
-        limit_of = {length: self.described.output_limit(length + 1) for length in set(map(len, rows))}
-        limits = [limit_of[len(row)] for row in rows]
-        results = self.library().translate_batch(
-            rows,
-            asynchronous=True,
-            use_vmap=self.shortlist is not None,
-            beam_size=self.search.beam,
-            num_hypotheses=self.search.beam,
-            length_penalty=self.search.alpha,
-            return_end_token=True,
-            return_scores=True,
-            max_input_length=0,
-            min_decoding_length=0,
-            max_decoding_length=max(limits),
-        )
-        return Batch(places, rows, limits, results)
+        found = [pool.submit(self._found, places, [tokens[n] for n in places]) for places in batches]
+        return Window(lines, [len(row) > limit for row in rows], found)
 
     def _end(self, window: Window) -> list[Translation]:
         """The translations of a window."""
-        found = self._found(window)
+        found = {place: best for batch in window.found for place, best in batch.result().items()}
         done = {place: Translation(line, (NOTHING,)) for place, line in enumerate(window.lines) if not line.strip()}
         done |= self._written(window, {place: best for place, best in found.items() if best is not None})
         again = [place for place, best in found.items() if best is None]
         done |= zip(again, self.otherwise([window.lines[place] for place in again]) if again else [], strict=True)
         return [done[place] for place in range(len(window.lines))]
 
-    def _found(self, window: Window) -> dict[int, Best | None]:
-        """The best outputs, by the places of their lines; None where ours could be another."""
-        results = [
-            (place, row, limit, self._settled(result, row))
-            for batch in window.batches
-            for place, row, limit, result in zip(*batch, strict=True)
-        ]
-        found, late, end = dict[int, Best | None](), dict[int, AtLimit](), self._target_names[END]
-        for place, row, limit, result in results:
-            outputs = result.result()
+    def _found(self, places: list[int], rows: list[list[str]]) -> Found:
+        """The best outputs of a batch."""
+        found, late, end = Found(), dict[int, AtLimit](), self._target_names[END]
+        limit_of = {length: self.described.output_limit(length + 1) for length in set(map(len, rows))}
+        for place, row, outputs in zip(places, rows, self._searched(rows, max(limit_of.values())), strict=True):
+            limit = limit_of[len(row)]
             over = any(len(names) > limit or names[-1:] != [end] for names in outputs.hypotheses)
             if self._has_marks(outputs.hypotheses) or not isfinite(outputs.scores[0]):
                 found[place] = None
@@ -168,18 +143,40 @@ class CTranslate2:
         bests = best_at_limit(self.library(), list(late.values()), self.search, end) if late else []
         return found | dict(zip(late, bests, strict=True))
 
-    def _settled(self, result: Any, row: list[str]) -> Any:
-        """A result; where a line was given a piece of another's list, one that is to come.
+    def _searched(self, rows: list[list[str]], limit: int) -> list[Any]:
+        """The outputs of each.
 
-        The library lets the lines of a batch share their lists. Greedy search finds the same in a line's own list, as
-        long as all that it says is in there: a line of which something is not goes alone. All lines do in a beam
-        search, whose scores depend on the whole list.
+        The library lets the lines of a batch share their shortlists. Greedy search finds the same in a line's own list,
+        as long as all that it says is in there: a line of which something is not goes again, alone. In a beam search,
+        whose scores depend on the whole list, all lines are alone.
         """
-        if self.shortlist is None or self.search.beam > 1:
-            return result
-        said = self._ids(result.result().hypotheses[0], self._target_ids)
-        listed = self.shortlist.has(self._ids(row, self._source_ids), said)
-        return result if listed else self._submit([0], [row]).results[0]
+        all_outputs = self._translated(rows, limit)
+        if self.shortlist is None or len(rows) == 1:
+            return all_outputs
+        return [
+            outputs if self._is_listed(outputs, row) else self._translated([row], limit)[0]
+            for outputs, row in zip(all_outputs, rows, strict=True)
+        ]
+
+    def _translated(self, rows: list[list[str]], limit: int) -> list[Any]:
+        found: list[Any] = self.library().translate_batch(
+            rows,
+            use_vmap=self.shortlist is not None,
+            beam_size=self.search.beam,
+            num_hypotheses=self.search.beam,
+            length_penalty=self.search.alpha,
+            return_end_token=True,
+            return_scores=True,
+            max_input_length=0,
+            min_decoding_length=0,
+            max_decoding_length=limit,
+        )
+        return found
+
+    def _is_listed(self, outputs: Any, row: list[str]) -> bool:
+        """Is all that was said in the line's own shortlist?"""
+        said = self._ids(outputs.hypotheses[0], self._target_ids)
+        return self.shortlist is None or self.shortlist.has(self._ids(row, self._source_ids), said)
 
     def _cut(self, outputs: Any, limit: int) -> Best | None:
         """What came to its limit with a shortlist; of a beam, None: END has no score in its list."""
