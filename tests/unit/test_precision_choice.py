@@ -20,7 +20,8 @@ from weft.objective.role import Loss, Objective
 from weft.optim.optimisers import SGD
 from weft.training.ahead import ahead
 from weft.training.masters import Masters
-from weft.training.precision import check_precision, chosen, multiplies_bfloat16
+from weft.training.precision import check_precision, chosen, multiplies_bfloat16, settled, with_precision
+from weft.training.progress import Plain
 from weft.training.ranks import ON_CPU, Alone
 from weft.training.spread import Whole
 from weft.training.update import NotFiniteError, update
@@ -50,6 +51,15 @@ def test_the_choice_follows_from_the_machine_and_the_model(features: dict[str, b
     assert "width" in chosen(recipe(source={"dim": 32}, target={"dim": 32}), CPU).reason
     assert "Transformers" in chosen(recipe(encoder={"type": "recurrent"}), CPU).reason
     assert chosen(recipe(), torch.device("mps")).precision == "float32"
+
+
+def test_bfloat16_that_will_be_slow_is_told(features: dict[str, bool], capsys: pytest.CaptureFixture[str]) -> None:
+    asked = with_precision(recipe(), "bfloat16")
+    assert settled(asked, ON_CPU, Plain()) is asked
+    assert "many times as slow as float32" in capsys.readouterr().err
+    features["amx_bf16"] = True
+    settled(asked, ON_CPU, Plain())
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize(("capability", "has"), [((7, 5), False), ((8, 0), True), ((9, 0), True)])

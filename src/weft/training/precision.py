@@ -17,6 +17,7 @@ from weft.training.ranks import Ranks
 TYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 NARROW = 64  # from this width on products take so much of an update that halving their numbers pays
 CPU_FEATURES = ("avx512_bf16", "amx_bf16")
+SLOW = "for which this CPU has no instructions: it will be many times as slow as float32, which auto would take"
 
 
 class Choice(NamedTuple):
@@ -26,9 +27,12 @@ class Choice(NamedTuple):
 
 def settled(recipe: Recipe, ranks: Ranks, display: Display) -> Recipe:
     """The recipe with `auto` replaced by what the first rank chooses, which is told with its reason."""
-    if recipe.train.precision != "auto":
+    asked, device = recipe.train.precision, ranks.device
+    if asked == "bfloat16" and device.type == "cpu" and not multiplies_bfloat16(device):
+        display.say(f"train.precision: bfloat16, {SLOW}")
+    if asked != "auto":
         return recipe
-    precision, reason = ranks.first(lambda: chosen(recipe, ranks.device))
+    precision, reason = ranks.first(lambda: chosen(recipe, device))
     display.say(f"train.precision: {precision}, because {reason}")
     return with_precision(recipe, precision)
 
