@@ -19,7 +19,7 @@ from weft.config.reader import describe
 from weft.config.registry import REGISTRY
 from weft.core.errors import UserError
 from weft.engine.choice import Wish, choose
-from weft.engine.ctranslate2 import CTranslate2, batch_tokens
+from weft.engine.ctranslate2 import CTranslate2
 from weft.engine.library import open_library
 from weft.engine.load import load_translator
 from weft.engine.role import Engine
@@ -239,8 +239,3 @@ def against(recipe: dict[str, Plain] | Path) -> list[str]:
 def described_of(recipe: dict[str, Plain] | Path) -> Described:
     tokenizer = Character().learn(["ab"])
     return Described(Path(), describe(load_recipe(recipe), REGISTRY), tokenizer, tokenizer)
-
-
-def test_batches_are_large_only_where_all_workers_have_many() -> None:
-    assert [batch_tokens(total, 2, "float32") for total in (0, 10_000, 20_000, 90_000)] == [512, 625, 1250, 2048]
-    assert batch_tokens(90_000, 2, "int8") == 512

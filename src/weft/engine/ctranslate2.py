@@ -32,8 +32,6 @@ from weft.text.reader import Reader
 from weft.text.shortlist import Shortlist
 
 TOKENS = 512  # of a batch, padding included: of more, what a step holds does not stay near the processor
-TOKENS_OF_FLOAT32 = 2048  # whose weights, four times as large, do not stay there: the more share a reading of them
-SHARES = 8  # of a window, for each worker: not fewer batches, lest one has nothing to do at the end
 
 Otherwise = Callable[[Sequence[str]], list[Translation]]
 Found = dict[int, Best | None]  # by the places of their lines in a window; None where ours could be another
@@ -114,8 +112,7 @@ class CTranslate2:
         tokens = [[names[token] for token in row[:limit]] for row in rows]
         order = sorted((n for n, line in enumerate(lines) if line.strip()), key=lambda n: -len(tokens[n]))
         alone = self.shortlist is not None and self.search.beam > 1
-        budget = 1 if alone else batch_tokens(sum(map(len, tokens)), self.workers, self.precision)
-        batches = cut_batches(order, tokens, limit, budget)
+        batches = cut_batches(order, tokens, limit, 1 if alone else TOKENS)
         found = [pool.submit(self._found, places, [tokens[n] for n in places]) for places in batches]
         return Window(lines, [len(row) > limit for row in rows], found)
 
@@ -206,12 +203,6 @@ class CTranslate2:
             )
             for text, (place, best) in zip(texts, found.items(), strict=True)
         }
-
-
-def batch_tokens(total: int, workers: int, precision: Precision) -> int:
-    """The most of a batch, of a window that has so many tokens."""
-    most = TOKENS_OF_FLOAT32 if precision == "float32" else TOKENS
-    return max(TOKENS, min(most, total // (SHARES * workers)))
 
 
 def workers_here() -> int:
