@@ -2,13 +2,15 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from benchmarks import precision
 from benchmarks.precision import main
-from benchmarks.wide_products import WideProducts
+from benchmarks.wide_products import PRODUCTS, WideProducts
 from torch.nn.functional import linear
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from weft.core.errors import UserError
 
@@ -48,13 +50,30 @@ def test_where_the_speed_counts_nothing_the_report_says_so(
     assert ("read the loss alone" in capsys.readouterr().out) is not has
 
 
+class Kinds(TorchDispatchMode):
+    """The kinds of numbers that products are made of."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.kinds = list[torch.dtype]()
+
+    def __torch_dispatch__(self, operation: Any, types: Any, given: Any = (), named: Any = None) -> Any:
+        if operation.overloadpacket in PRODUCTS:
+            self.kinds.append(given[-1].dtype)
+        return operation(*given, **(named or {}))
+
+
 def test_wide_products_are_those_of_float32_rounded() -> None:
     weights, inputs = (torch.randint(-3, 4, (9, 300)).bfloat16().requires_grad_() for _ in range(2))
-    with WideProducts():
+    there = torch.empty(9, 9).bfloat16()
+    with Kinds() as made, WideProducts():
         outputs = linear(inputs, weights)
-        outputs.sum().backward()  # type: ignore[no-untyped-call]
-    assert outputs.dtype == weights.dtype == torch.bfloat16
+        torch.autograd.backward(outputs.sum())
+        torch.mm(inputs.detach(), weights.detach().T, out=there)
+    assert made.kinds == [torch.float32] * 4
+    assert outputs.dtype == torch.bfloat16
     assert torch.equal(outputs, linear(inputs.float(), weights.float()).bfloat16())
+    assert torch.equal(outputs, there)
     assert weights.grad is not None
     assert torch.equal(weights.grad, inputs.float().sum(0).bfloat16().expand(9, 300))
 
