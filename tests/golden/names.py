@@ -1,0 +1,436 @@
+"""The only module that imports Weft: thin adapters from its names to plain numbers, texts and neutral labels.
+
+When Weft is renamed, this module, recipes.py and http_requests.py change; numbers.json does not.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from weft.check.inputs import read_inputs
+from weft.check.run import check as check_corpora
+from weft.check.run import fix as fix_corpora
+from weft.config.load import load_recipe
+from weft.config.recipe import Recipe
+from weft.control.glossary import read_glossary
+from weft.control.request import Request
+from weft.data.batches import Batches
+from weft.engine.calibrating import Good, calibrate_model
+from weft.engine.completion import Completer, likeliest, load_language_model, sampled
+from weft.engine.load import load_translator
+from weft.engine.records import as_line, pairs_of
+from weft.engine.reranking import make_reranker
+from weft.engine.scoring import load_scorer
+from weft.engine.several import Joining
+from weft.engine.shortlisting import learn_shortlist
+from weft.engine.translation import Translation
+from weft.engine.translator import Translator
+from weft.engine.wanted import Wanted
+from weft.metric.evaluate import evaluate_with_intervals
+from weft.metric.lines import Lines
+from weft.store.place import find_model
+from weft.text.shortlist import Size
+from weft.training.prepare import PreparedData, prepare
+from weft.training.ranks import ON_CPU
+from weft.training.start import start
+
+Node = dict[str, Any]
+
+LOSS_PARTS = {  # of a record in the log of a run
+    "nll": "negative log-likelihood",
+    "accuracy": "accuracy",
+    "coverage": "coverage loss",
+    "teacher": "distillation loss",
+    "words": "word-level loss",
+    "ctc": "ctc loss",
+    "risk": "expected risk",
+}
+VALIDATION_SCORES = {
+    "loss": "loss",
+    "perplexity": "perplexity",
+    "accuracy": "accuracy",
+    "bleu": "BLEU",
+    "chrf": "chrF",
+    "ter": "TER",
+    "wer": "word error rate",
+    "cer": "character error rate",
+    "exact": "exact match",
+}
+METRICS = {
+    "bleu": "BLEU",
+    "chrf": "chrF",
+    "ter": "TER",
+    "meteor": "METEOR",
+    "exact": "exact match",
+    "wer": "word error rate",
+    "cer": "character error rate",
+    "per": "position-independent error rate",
+    "repetition": "repetition",
+    "copy": "copies of the source",
+    "numbers": "numbers kept",
+    "addresses": "addresses kept",
+}
+DROP_REASONS = {"empty": "empty", "duplicate": "duplicate", "too long": "length", "bad ratio": "length ratio"}
+PROBLEMS = {
+    "encoding": "invalid encoding",
+    "broken": "malformed row",
+    "unpaired": "no partner",
+    "control": "control characters",
+    "mark": "byte order mark",
+    "lost": "replacement characters",
+    "garbled": "mojibake",
+    "empty": "empty side",
+    "identical": "identical sides",
+    "script": "foreign script",
+    "length": "extreme length",
+    "ratio": "extreme length ratio",
+    "duplicate": "duplicate",
+    "leaked-source": "leaked source line",
+    "leaked-pair": "leaked pair",
+    "long": "over the length limit",
+    "uneven": "over the ratio limit",
+    "unknown": "unknown tokens",
+    "targets": "many targets",
+    "numbers": "different numbers",
+    "markup": "markup",
+}
+
+SPECIAL_TOKENS = {"<unk>": "[unknown]", "<end>": "[end]", "<begin>": "[begin]", "<pad>": "[padding]"}
+
+
+class Quiet:
+    """A progress display that shows nothing."""
+
+    def say(self, text: str) -> None:
+        pass
+
+    def count(self, what: str, done: int) -> None:
+        pass
+
+    def step(self, record: dict[str, Any], steps: int | None) -> None:
+        pass
+
+
+class Update(NamedTuple):
+    """The numbers of one update of the weights."""
+
+    loss: float
+    gradient_norm: float
+    learning_rate: float
+    parts: dict[str, float]
+
+
+class Scored(NamedTuple):
+    """The log-probability of a given target, and of each of its tokens, the end-of-sentence token last."""
+
+    score: float
+    token_scores: Sequence[float]
+
+
+class Hypothesis(NamedTuple):
+    """An output of a search; `rank` is the score after the length penalty. Tokens are without end-of-sentence."""
+
+    text: str
+    tokens: Sequence[str]
+    score: float
+    token_scores: Sequence[float]
+    finished: bool
+    rank: float | None
+
+
+class Output(NamedTuple):
+    """The n-best list of a line, and for each constraint whether it is met and whether it had to be forced."""
+
+    hypotheses: Sequence[Hypothesis]
+    constraints: Sequence[tuple[bool, bool]]
+    truncated: bool
+    alignment: Sequence[tuple[int, int]] | None
+    attention: Sequence[Sequence[float]] | None
+    alternatives: Sequence[Sequence[tuple[str, float]]]  # for each token
+
+
+def neutral(text: str) -> str:
+    """Replace the spelling of special tokens."""
+    for spelling, label in SPECIAL_TOKENS.items():
+        text = text.replace(spelling, label)
+    return text
+
+
+# Training.
+
+
+def train(recipe: Node, out: Path) -> None:
+    """Train a model as the command does, in this process."""
+    start(recipe, out, Quiet(), device="cpu")
+
+
+def updates(out: Path) -> list[Update]:
+    """Read the numbers of each update from the log of a run."""
+    return [
+        Update(
+            record["loss"],
+            record["norm"],
+            record["rate"],
+            {label: record[name] for name, label in LOSS_PARTS.items() if name in record},
+        )
+        for record in _log(out)
+        if "rate" in record
+    ]
+
+
+def validations(out: Path) -> list[tuple[dict[str, float], list[str]]]:
+    """Read the scores of each validation, and the outputs shown with them."""
+    return [
+        (
+            {label: record["valid"][name] for name, label in VALIDATION_SCORES.items() if name in record["valid"]},
+            [example["output"] for example in record["valid"].get("examples", [])],
+        )
+        for record in _log(out)
+        if record.get("valid")
+    ]
+
+
+def _log(out: Path) -> list[Node]:
+    return [json.loads(line) for line in (out / "log.jsonl").read_text("utf-8").splitlines()]
+
+
+# Scoring and searching.
+
+
+def forced_scores(run: Path, pairs: Sequence[tuple[str, str]]) -> list[Scored]:
+    """Score given targets."""
+    return [Scored(one.score, one.piece_scores) for one in load_scorer(run, "cpu").score(pairs)]
+
+
+def translator(
+    run: Path,
+    settings: Mapping[str, Any],
+    others: Sequence[Path] = (),
+    weights: Sequence[float] | None = None,
+    mean: str = "probabilities",
+    shortlist: bool = False,
+    analysis: bool = False,
+) -> Translator:
+    """Load a model with some decoding settings changed; with other models, as an ensemble.
+
+    analysis: whether outputs have an alignment, attention weights and alternatives of each token.
+    """
+    joining = Joining(tuple(others), None if weights is None else tuple(weights), mean) if others else None  # type: ignore[arg-type]
+    changes = [f"translate.{name}={json.dumps(value)}" for name, value in settings.items()]
+    loaded = load_translator(run, device="cpu", overrides=changes, joining=joining, shortlist=shortlist)
+    return replace(loaded, wanted=Wanted(alignment=True, attention=True, likeliest=3)) if analysis else loaded
+
+
+def constrained(
+    text: str,
+    *,
+    prefix: str = "",
+    prefix_bias: float | None = None,
+    include: Sequence[Sequence[str]] = (),
+    ordered: bool = False,
+    exclude: Sequence[str] = (),
+    vocabulary: Sequence[str] | None = None,
+    protect: Sequence[str] = (),
+) -> Request:
+    """Return a line with constraints on its translation."""
+    return Request(
+        text,
+        prefix,
+        prefix_bias,
+        tuple(tuple(one) for one in include),
+        len(include) if ordered else 0,
+        tuple(exclude),
+        None if vocabulary is None else tuple(vocabulary),
+        tuple(protect),  # type: ignore[arg-type]
+    )
+
+
+def with_glossary(file: Path, lines: Sequence[str]) -> list[Request]:
+    glossary = read_glossary(file)
+    return [glossary.applied(Request(line)) for line in lines]
+
+
+def translate(model: Translator, lines: Iterable[str | Request]) -> list[Output]:
+    return [_output(one) for one in model.translate(lines)]
+
+
+def _output(one: Translation) -> Output:
+    return Output(
+        [
+            Hypothesis(
+                neutral(found.text),
+                [neutral(piece) for piece in found.pieces[:-1]],
+                found.score,
+                found.piece_scores,
+                found.finished,
+                found.ranked_by,
+            )
+            for found in one.alternatives
+        ],
+        [(wish.met, wish.forced) for wish in one.checked],
+        one.cut,
+        None if one.links is None else pairs_of(one),
+        None if one.looked is None else one.looked.weights,
+        [[(neutral(choice.piece), choice.score) for choice in place] for place in one.likeliest],
+    )
+
+
+def translate_paragraphs(model: Translator, text: str) -> str:
+    return model.translate_text(text, "en")
+
+
+def learn_vocabulary_shortlist(run: Path, per_token: int, frequent: int) -> float:
+    """Learn a shortlist from the training data, keep it beside the model, and return its mean size."""
+    return learn_shortlist(run, [], Size(per_token, frequent), 1000).mean
+
+
+def calibrate(run: Path, files: Sequence[Path], chrf: float) -> tuple[float, float, list[float | None]]:
+    """Fit confidences: return the share of good lines, the calibration error, and the confidence of each line."""
+    model = load_translator(run, device="cpu")
+    found = calibrate_model(model, find_model(run), files, Good(chrf))
+    lines = files[0].read_text("utf-8").splitlines()[:8]
+    return found.good, found.error, [one.confidence for one in load_translator(run, device="cpu").translate(lines)]
+
+
+def rerank(
+    model: Translator, lines: Sequence[str], scorers: Sequence[Path], weights: Sequence[float] | None, alpha: float
+) -> list[list[tuple[str, Sequence[float], float]]]:
+    """Rerank the n-best lists of a model: for each hypothesis its text, the score of each model, and the sum."""
+    lists = [as_line(one, as_json=True) for one in model.translate(lines)]
+    reranker = make_reranker([load_scorer(one, "cpu") for one in scorers], weights, alpha)
+    return [
+        [(one.alternative["text"], one.scores, one.total) for one in line.ranked] for line in reranker.stream(lists)
+    ]
+
+
+def complete(
+    run: Path, prompts: Sequence[str], count: int, *, temperature: float | None = None, seed: int = 1
+) -> list[str]:
+    """Complete each prompt with a language model: by sampling, or with the most probable lines without temperature."""
+    language_model = load_language_model(run, "cpu")
+    completer: Completer = (
+        likeliest(language_model, count) if temperature is None else sampled(language_model, count, temperature, seed)
+    )
+    return list(completer.stream(prompts))
+
+
+# Data.
+
+
+class Data(NamedTuple):
+    """Data as training has it, and the recipe it comes from."""
+
+    recipe: Recipe
+    ready: PreparedData
+
+
+def prepared(node: Node) -> Data:
+    recipe = load_recipe(node)
+    return Data(recipe, prepare(recipe, None, Quiet(), ON_CPU))
+
+
+def batches(data: Data, epoch: int, *, max_tokens: int) -> Iterator[list[Any]]:
+    """Return the rows of each batch of an epoch: the number of the pair, source ids, target ids."""
+    settings = data.recipe.data
+    made = Batches(
+        data.ready.train.cache,
+        max_tokens,
+        data.recipe.train.seed,
+        noise=data.ready.noise,
+        longest=settings.max_length,
+        times=settings.times(),
+    )
+    for batch in made.epoch(epoch):
+        yield list(zip(batch.indices, _rows(batch.source), _rows(batch.target), strict=True))
+
+
+def _rows(padded: Any) -> list[Any]:
+    return [row[mask].tolist() for row, mask in zip(padded.data, padded.mask, strict=True)]
+
+
+def data_report(data: Data) -> list[Node]:
+    """Return the numbers of the table that is shown before training, for each split."""
+    return [
+        {
+            "pairs read": split.read,
+            "pairs kept": split.kept,
+            "pairs dropped": {label: split.dropped[name] for name, label in DROP_REASONS.items()},
+            "source lines also in training": split.in_train,
+            **{
+                f"{side} side": {
+                    "tokens": numbers.tokens,
+                    "mean length": numbers.mean_length,
+                    "share of unknown tokens": numbers.unknown_share,
+                    "share of byte tokens": numbers.byte_share,
+                }
+                for side, numbers in (("source", split.source), ("target", split.target))
+            },
+        }
+        for split in data.ready.report.splits
+    ]
+
+
+def vocabulary_sizes(data: Data) -> tuple[int, int]:
+    return len(data.ready.source.vocabulary()), len(data.ready.target.vocabulary())
+
+
+def tokens_and_text(data: Data, lines: Sequence[str]) -> list[tuple[list[int], str]]:
+    """Encode lines with the target tokenizer, and decode them again."""
+    rows = data.ready.target.encode(lines)
+    return [(row, neutral(text)) for row, text in zip(rows, data.ready.target.decode(rows), strict=True)]
+
+
+def data_problems(
+    files: Sequence[Path], held_out: Sequence[Path], folder: Path, tokenizer: Path | None
+) -> tuple[list[Node], list[str]]:
+    """Check corpora: for each split the kinds of problems found, how many, whether serious, and the first lines.
+
+    Also return the lines of a cleaned copy.
+    """
+    folder.mkdir()
+    inputs = read_inputs([*map(str, files)], [], {"valid": [*map(str, held_out)]}, tokenizer)
+    checked = check_corpora(inputs, folder, lambda _name, _done: None)
+    fix_corpora(inputs, checked, 0, folder / "copy", folder)
+    cleaned = [line for file in files for line in (folder / "copy" / file.name).read_text("utf-8").split("\n")]
+    found = [
+        {
+            PROBLEMS[finding.kind]: {
+                "count": finding.count,
+                "serious": finding.serious,
+                "lines": [place.line for place in finding.places],
+            }
+            for finding in findings.found
+            if finding.count
+        }
+        for findings in checked.corpora
+    ]
+    return found, cleaned
+
+
+# Metrics.
+
+
+def metric_scores(
+    hypotheses: Sequence[str], references: Sequence[Sequence[str]], sources: Sequence[str]
+) -> dict[str, tuple[float, float, float]]:
+    """Return for each metric the score and its bootstrap interval."""
+    found: dict[str, tuple[float, float, float]] = {}
+    for score in evaluate_with_intervals(Lines(hypotheses, references, sources), list(METRICS)):
+        if score.interval is None:
+            raise ValueError(score.name)
+        found[METRICS[score.name]] = (score.value, score.interval.low, score.interval.high)
+    return found
+
+
+# Server.
+
+SERVING = r"serving at (\S+)\n"  # what the server prints when it is ready
+
+
+def serve_arguments(models: Sequence[Path], languages: Sequence[str], limits: Mapping[str, int]) -> list[str]:
+    """Return the command that serves models with these language pairs, at a free port, by torch alone."""
+    pairs = [part for one in languages for part in ("--languages", one)]
+    bounds = [part for name, value in limits.items() for part in ("--limit", f"{name}={value}")]
+    return ["-m", "weft", "serve", *map(str, models), *pairs, *bounds, "--engine", "torch", "--port", "0"]
