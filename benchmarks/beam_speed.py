@@ -39,7 +39,7 @@ from benchmarks.peers.environments import FOLDER, NotInstalledError, python_of
 from benchmarks.peers.processes import run
 from benchmarks.telling import tell
 
-from weft.core.marks import BEGIN, END, FIRST_PIECE, PAD
+from weft.core.codec import BOS, EOS, NUM_SPECIAL_TOKENS, PAD
 
 BEAM, TOKENS = 5, 15
 SHAPE = Shape()
@@ -70,9 +70,9 @@ class Task(NamedTuple):
             workers=engine.workers,
             threads=self.threads // engine.workers,
             pad=PAD,
-            begin=BEGIN,
-            end=END,
-            unknown=FIRST_PIECE,  # of a tokenizer of this kind
+            begin=BOS,
+            end=EOS,
+            unknown=NUM_SPECIAL_TOKENS,  # of a tokenizer of this kind
         )
 
 

@@ -3,7 +3,7 @@
 From the root of the repository:
 
     python -m benchmarks.captchas make FOLDER                    # train.tsv, valid.tsv, test.tsv and their pictures
-    weft train configs/ctc-ocr.yaml data.folder=FOLDER --minutes 20 --out runs/captchas
+    weft train ctc-ocr data.folder=FOLDER --minutes 20 --out runs/captchas
     python -m benchmarks.captchas score runs/captchas FOLDER --json captchas.json
 
 A picture is 160 x 60 pixels, and a function of a seed, of the file that names it, and of its number: no picture of one
@@ -29,12 +29,12 @@ from benchmarks.shares import Share
 
 import weft
 from weft.core.errors import UserError
-from weft.core.randomness import seed_for
-from weft.engine.evaluation import sources_for
-from weft.metric.evaluate import evaluate
-from weft.metric.examples import read_table
-from weft.model.build import parameters
-from weft.store.files import write_atomically
+from weft.core.files import write_atomically
+from weft.core.seeds import derive_seed
+from weft.inference.evaluation import example_sources
+from weft.metrics.corpus_metrics import evaluate
+from weft.metrics.references import read_tsv
+from weft.models.model import count_parameters
 
 SYMBOLS = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"  # without 0, O, 1 and I, which look alike
 LENGTH = 5
@@ -58,7 +58,7 @@ def draw(folder: Path, split: str, seed: int, number: int) -> str:
     """Write the picture with this number, and give its line of the table."""
     from captcha import image
 
-    own = seed_for(seed, f"captcha {split}", number)
+    own = derive_seed(seed, f"captcha {split}", number)
     text = "".join(Random(own).choices(SYMBOLS, k=LENGTH))
     name = f"{split}/{number // A_FOLDER:03}/{number:06}.png"
     (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -96,13 +96,13 @@ def score(
 ) -> None:
     """Read the captchas of test.tsv."""
     translator = weft.load(run)
-    examples = read_table(folder / "test.tsv")
-    outputs = [one.text for one in translator.translate(sources_for(translator, examples))]
+    examples = read_tsv(folder / "test.tsv")
+    outputs = [one.text for one in translator.translate(example_sources(translator, examples))]
     share = Share(
         sum(output in right for output, right in zip(outputs, examples.references, strict=True)), len(outputs)
     )
     print(told(share))
-    figures = report(share, outputs, examples.references) | {"weights": parameters(translator.trained.model)}
+    figures = report(share, outputs, examples.references) | {"weights": count_parameters(translator.trained.model)}
     write_json(json_file, figures | {"machine": machine()})
 
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypeAlias
 import typer
 
 from weft.core.errors import UserError
-from weft.store.files import write_atomically
+from weft.core.files import write_atomically
 
 JsonFile: TypeAlias = Annotated[Path | None, typer.Option("--json", help="Write the figures here as well.")]
 

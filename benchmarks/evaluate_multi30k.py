@@ -22,27 +22,29 @@ from benchmarks.ending import JsonFile, run_command, write_json
 
 import weft
 from weft.core.errors import UserError
-from weft.data.lines import read_lines
-from weft.metric.evaluate import evaluate
-from weft.metric.examples import read_references
-from weft.metric.render import render
-from weft.metric.score import Score
+from weft.data.text_files import read_lines
+from weft.metrics.corpus_metrics import evaluate
+from weft.metrics.references import read_references
+from weft.metrics.score_report import format_scores
+from weft.metrics.scores import MetricScore
 
 
-def score(outputs: Sequence[str], references: Sequence[str]) -> list[Score]:
+def score(outputs: Sequence[str], references: Sequence[str]) -> list[MetricScore]:
     """All three scores of German lines, one reference each."""
     cased = evaluate(outputs, [[line] for line in references], ["bleu", "chrf"])
     return [*cased, published_bleu(outputs, references)]
 
 
-def published_bleu(outputs: Sequence[str], references: Sequence[str]) -> Score:
+def published_bleu(outputs: Sequence[str], references: Sequence[str]) -> MetricScore:
     """BLEU over lower-cased Moses tokens. `force`: that the text is tokenized is meant, sacrebleu need not warn."""
     from sacrebleu.metrics.bleu import BLEU
 
     tokenize = moses()
     metric = BLEU(tokenize="none", force=True)
     result = metric.corpus_score([tokenize(line) for line in outputs], [[tokenize(line) for line in references]])
-    return Score("bleu, lower-cased Moses tokens", result.score, "higher", f"{metric.get_signature()}|moses:sacremoses")
+    return MetricScore(
+        "bleu, lower-cased Moses tokens", result.score, "higher", f"{metric.get_signature()}|moses:sacremoses"
+    )
 
 
 def moses() -> Callable[[str], str]:
@@ -93,7 +95,7 @@ def main(
     scores = score(outputs, references)
     print(f"{run} on {split}: {len(outputs):,} lines, beam {beam}")
     print("{updates:,} updates in {minutes:.1f} minutes, {tokens_per_second:,.0f} target tokens/s".format(**facts))
-    print(render(scores))
+    print(format_scores(scores))
     report = {"split": split, "beam": beam, "training": facts, "scores": [score._asdict() for score in scores]}
     write_json(json_file, report)
 

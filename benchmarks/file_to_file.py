@@ -37,14 +37,18 @@ from benchmarks.peers.environments import FOLDER, python_of
 from benchmarks.spreads import between
 from benchmarks.telling import tell
 
+from weft.checkpoints.model_folder import ModelFolder, read_model_folder
 from weft.core.errors import UserError
-from weft.data.lines import read_lines
-from weft.engine.evaluation import evaluate_file
-from weft.engine.processor import bits_of_weights
-from weft.export.converted import PRECISIONS, Precision, convert
-from weft.export.described import Described, read_described
-from weft.export.names import token_names
-from weft.metric.lines import Options
+from weft.data.text_files import read_lines
+from weft.inference.ctranslate2_backend import int8_weight_bits
+from weft.inference.evaluation import evaluate_file
+from weft.inference.export.ctranslate2_export import (
+    CTRANSLATE2_PRECISIONS,
+    CTranslate2Precision,
+    convert_to_ctranslate2,
+)
+from weft.inference.export.ctranslate2_vocabulary import token_names
+from weft.metrics.scores import MetricOptions
 
 BEAM = 5
 SOURCE, TEST, REFERENCE = "train.en", "test_2016_flickr.en", "test_2016_flickr.de"
@@ -53,7 +57,7 @@ TRIED = 10  # a tenth of the lines finds the best batch size
 HAND = Path(by_hand.__file__)
 WITHOUT_TORCH = """
 import sys
-from weft.cli import main
+from weft.cli.main import main
 try:
     main()
 finally:
@@ -65,7 +69,7 @@ class Work(NamedTuple):
     """What is translated, by what: the model as it is, and the folder in which everything is written."""
 
     model: Path
-    described: Described
+    described: ModelFolder
     folder: Path
     python: Path  # of CTranslate2's environment
     threads: int
@@ -74,18 +78,18 @@ class Work(NamedTuple):
         """A file of the lines' tokens, as the script reads them; lines are cut where the model's reading ends."""
         file, names = self.folder / name, token_names(self.described.source_tokenizer)
         rows = [
-            row[: self.described.source_limit()].tolist() for row in self.described.source.encode_rows(lines).split()
+            row[: self.described.max_source_length].tolist() for row in self.described.source.encode_rows(lines).split()
         ]
         file.write_text("".join(by_hand.BETWEEN.join(names[n] for n in row) + "\n" for row in rows), encoding="utf-8")
         return file
 
-    def converted(self, precision: Precision) -> Path:
+    def converted(self, precision: CTranslate2Precision) -> Path:
         folder = self.folder / precision
         folder.mkdir()
-        convert(self.described, folder, precision, bits=bits_of_weights())
+        convert_to_ctranslate2(self.described, folder, precision, bits=int8_weight_bits())
         return folder
 
-    def hand(self, model: Path, tokens: Path, precision: Precision, batching: tuple[int, str]) -> Turn:
+    def hand(self, model: Path, tokens: Path, precision: CTranslate2Precision, batching: tuple[int, str]) -> Turn:
         output = self.folder / "by-hand.txt"
         files = [str(file) for file in (model, tokens, output)]
         told = [precision, str(BEAM), str(self.threads), *map(str, batching), str(self.longest(tokens))]
@@ -94,10 +98,10 @@ class Work(NamedTuple):
     def longest(self, tokens: Path) -> int:
         """The longest output that Weft would make of any of the lines."""
         with tokens.open(encoding="utf-8", newline="\n") as file:
-            return max(self.described.output_limit(line.count(by_hand.BETWEEN) + 2) for line in file)
+            return max(self.described.max_output_length(line.count(by_hand.BETWEEN) + 2) for line in file)
 
-    def weft(self, source: Path, precision: Precision, beam: int = BEAM) -> Turn:
-        options = ["--engine", "ctranslate2", "--precision", precision, "--beam", str(beam)]
+    def weft(self, source: Path, precision: CTranslate2Precision, beam: int = BEAM) -> Turn:
+        options = ["--backend", "ctranslate2", "--precision", precision, "--beam", str(beam)]
         return translate(self.model, source, self.folder / "weft.txt", options, self.threads)
 
 
@@ -124,16 +128,16 @@ def speeds(work: Work, file: Path, count: int, rounds: int) -> dict[str, Any]:
     return found
 
 
-def precisions() -> list[Precision]:
+def precisions() -> list[CTranslate2Precision]:
     """Those that this processor computes in, the smallest first."""
     here = ctranslate2.get_supported_compute_types("cpu")
-    for precision in PRECISIONS:
+    for precision in CTRANSLATE2_PRECISIONS:
         if precision not in here:
             tell(f"{precision} is left out: this processor does not compute in it")
-    return [precision for precision in PRECISIONS[::-1] if precision in here]
+    return [precision for precision in CTRANSLATE2_PRECISIONS[::-1] if precision in here]
 
 
-def best_batching(work: Work, model: Path, part: Path, precision: Precision) -> tuple[int, str]:
+def best_batching(work: Work, model: Path, part: Path, precision: CTranslate2Precision) -> tuple[int, str]:
     sides = {f"{size} {unit}": (size, unit) for size, unit in BATCHINGS}
     tell(f"{precision}: which batch size is the best for the script")
     return sides[fastest({name: partial(work.hand, model, part, precision, one) for name, one in sides.items()})]
@@ -143,7 +147,7 @@ def start_up(work: Work, file: Path, rounds: int) -> dict[str, Any]:
     """One sentence, with a look whether torch was imported; and torch alone."""
     source = work.folder / "sentence.txt"
     first_lines(file, 1, source)
-    telling = [str(work.model), str(source), "--output", str(work.folder / "one.txt"), "--engine", "ctranslate2"]
+    telling = [str(work.model), str(source), "--output", str(work.folder / "one.txt"), "--backend", "ctranslate2"]
     command = [sys.executable, "-c", WITHOUT_TORCH, "translate", *telling]
     sides: dict[str, Side] = {
         "weft translate": partial(timed, "weft translate", command, work.threads),
@@ -157,13 +161,13 @@ def agreement(work: Work, data: Path) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for beam in (BEAM, 1):
         expected: list[str] = []
-        for engine in (["--engine", "torch"], *(["--precision", precision] for precision in precisions())):
+        for engine in (["--backend", "torch"], *(["--precision", precision] for precision in precisions())):
             output = work.folder / "test.txt"
             translate(work.model, data / TEST, output, [*engine, "--beam", str(beam)], work.threads)
             lines = list(read_lines(output))
             expected = expected or lines
             same = sum(one == other for one, other in zip(lines, expected, strict=True)) / len(lines)
-            (score,) = evaluate_file(output, [data / REFERENCE], ["bleu"], Options())
+            (score,) = evaluate_file(output, [data / REFERENCE], ["bleu"], MetricOptions())
             found.append({"beam": beam, "engine": engine[1], "same": same, "bleu": score.value})
     return found
 
@@ -221,7 +225,7 @@ def main(
         if not (data / name).is_file():
             raise UserError(f"{data / name}: there is no such file; give the folder of Multi30k's files")
     place = model.absolute()
-    described, python = read_described(place), python_of(PINS, environments)
+    described, python = read_model_folder(place), python_of(PINS, environments)
     with TemporaryDirectory() as name:
         work = Work(place, described, Path(name), python, threads)
         figures = {

@@ -25,9 +25,9 @@ from benchmarks.machine import machine
 
 import weft
 from weft.core.errors import UserError
-from weft.data.lines import read_lines
-from weft.metric.evaluate import evaluate
-from weft.model.build import parameters
+from weft.data.text_files import read_lines
+from weft.metrics.corpus_metrics import evaluate
+from weft.models.model import count_parameters
 
 TESTED, VALIDATED = 1000, 500  # lines of the text that are not trained on
 FEWEST = 10_000  # lines of a text
@@ -93,7 +93,7 @@ def translation(multi30k: Path) -> Task:
             "valid": ["val.de", "val.en"],
             "max_length": PIECES,
         },
-        "text": {"source": {"type": "bpe", "size": 2000, "lowercase": True}, "joint": True},
+        "text": {"source": {"type": "bpe", "vocab_size": 2000, "lowercase": True}, "joint": True},
         "train": training("bleu", batch_tokens=1024),
     }
     lines = [line.lower() for line in references]
@@ -103,14 +103,14 @@ def translation(multi30k: Path) -> Task:
 def training(choose: str, *, batch_tokens: int) -> dict[str, Any]:
     return {
         "batch_tokens": batch_tokens,
-        "schedule": {"type": "warmup-stable-decay", "peak": 2e-3, "warmup": 100, "decay": 0.6},
+        "schedule": {"type": "warmup-stable-decay", "learning_rate": 2e-3, "warmup_steps": 100, "decay_ratio": 0.6},
         "validation": {
             "every": 200,
             "lines": 200,
             "metrics": [choose],
-            "choose": choose,
+            "best_metric": choose,
             "search": "greedy",
-            "reading": "positions",
+            "frame_decoder": "position-wise",
         },
     }
 
@@ -120,12 +120,12 @@ def training(choose: str, *, batch_tokens: int) -> dict[str, Any]:
 
 def models(limit: int) -> dict[str, dict[str, Any]]:
     """The settings of a recipe in which the models differ."""
-    embedding, lstm = {"dim": 64, "scaled": True}, {"type": "lstm", "dim": 192}
+    embedding, lstm = {"dim": 64, "scale": True}, {"type": "lstm", "dim": 192}
     encoder = {"type": "recurrent", "cell": lstm, "layers": 2, "dropout": 0.2}
-    dense = {"type": "dense", "limit": limit, "widths": [256], "length": "head"}
+    dense = {"type": "dense", "max_length": limit, "hidden_dims": [256], "length_prediction": "classifier"}
     return {
-        "LSTM -> Dense": instant({"source": embedding, "encoder": encoder, "lattice": "aligned"}),
-        "Dense -> Dense": instant({"source": embedding | {"dim": 24}, "encoder": "embedded", "lattice": dense}),
+        "LSTM -> Dense": instant({"source": embedding, "encoder": encoder, "frame_head": "aligned"}),
+        "Dense -> Dense": instant({"source": embedding | {"dim": 24}, "encoder": "identity", "frame_head": dense}),
         "LSTM -> LSTM, stepping": {
             "model": {
                 "source": embedding,
@@ -133,7 +133,7 @@ def models(limit: int) -> dict[str, dict[str, Any]]:
                 "target": embedding,
                 "decoder": {"type": "luong", "cell": lstm, "dim": 192, "dropout": 0.2},
             },
-            "objective": {"type": "cross-entropy", "smoothing": 0.0},
+            "objective": {"type": "cross-entropy", "label_smoothing": 0.0},
             "translate": {"search": "greedy"},
         },
     }
@@ -142,8 +142,8 @@ def models(limit: int) -> dict[str, dict[str, Any]]:
 def instant(parts: dict[str, Any]) -> dict[str, Any]:
     return {
         "model": {**parts, "target": "none", "decoder": "none"},
-        "objective": {"type": "positions", "smoothing": 0.0},
-        "translate": {"reading": "positions"},
+        "objective": {"type": "position-cross-entropy", "label_smoothing": 0.0},
+        "translate": {"frame_decoder": "position-wise"},
     }
 
 
@@ -163,9 +163,9 @@ def measured(task: Task, name: str, run: Path) -> Row:
     began = time.perf_counter()
     translations = translator.translate(task.sources)
     seconds = time.perf_counter() - began
-    tokens = sum(len(one.alternatives[0].pieces) for one in translations)
+    tokens = sum(len(one.alternatives[0].tokens) for one in translations)
     outputs = [one.text for one in translations]
-    return Row(task.name, name, parameters(translator.trained.model), tokens / seconds, scores(task, outputs))
+    return Row(task.name, name, count_parameters(translator.trained.model), tokens / seconds, scores(task, outputs))
 
 
 def scores(task: Task, outputs: Sequence[str]) -> dict[str, float]:

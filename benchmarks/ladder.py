@@ -20,16 +20,14 @@ from benchmarks.ending import JsonFile, run_command, write_json
 from benchmarks.evaluate_multi30k import training_facts
 
 import weft
-from weft.data.lines import read_lines
-from weft.metric.compare import Settings, score_systems
-from weft.metric.examples import read_references
-from weft.metric.lines import Options
-from weft.metric.material import Material, System
-from weft.metric.score import Score
-from weft.model.build import parameters
+from weft.data.text_files import read_lines
+from weft.metrics.comparison import ComparisonSettings, score_systems
+from weft.metrics.references import ComparisonData, SystemOutput, read_references
+from weft.metrics.scores import MetricOptions, MetricScore
+from weft.models.model import count_parameters
 
 LENGTHS = {"all": (1, None), "1-10": (1, 10), "11-20": (11, 20), "21+": (21, None)}  # words of the source
-SETTINGS = Settings(metrics=("bleu", "chrf"), options=Options(lowercase=True), test="bootstrap")
+SETTINGS = ComparisonSettings(metrics=("bleu", "chrf"), options=MetricOptions(lowercase=True), test="bootstrap")
 
 
 class Scored(NamedTuple):
@@ -54,17 +52,17 @@ class Row(NamedTuple):
 
 def compare(outputs: Mapping[str, Sequence[str]], references: Sequence[str]) -> dict[str, Scored]:
     """The scores of each model, and whether it differs from the first."""
-    systems = [System(name, lines) for name, lines in outputs.items()]
-    results = score_systems(Material(systems, [[reference] for reference in references]), SETTINGS)
+    systems = [SystemOutput(name, lines) for name, lines in outputs.items()]
+    results = score_systems(ComparisonData(systems, [[reference] for reference in references]), SETTINGS)
     return {
         bleu.system: Scored(len(references), bleu.score.value, half_of(bleu.score), bleu.p, chrf.score.value)
         for bleu, chrf in zip(results["bleu"], results["chrf"], strict=True)
     }
 
 
-def half_of(score: Score) -> float:
+def half_of(score: MetricScore) -> float:
     """Of its interval: what stands after ±."""
-    return 0.0 if score.interval is None else score.interval.half()
+    return 0.0 if score.interval is None else score.interval.half_width()
 
 
 def by_length(
@@ -123,7 +121,7 @@ def main(
     weights = {}
     for run in runs:
         translator = weft.load(run)
-        weights[run.name] = parameters(translator.trained.model)
+        weights[run.name] = count_parameters(translator.trained.model)
         outputs[run.name] = [translation.text for translation in translator.translate(sources)]
     scores = by_length(sources, references, outputs)
     rows = [

@@ -26,10 +26,11 @@ from typing import Annotated, Any, NamedTuple
 import typer
 from benchmarks.ending import JsonFile, run_command, write_json
 
+from weft.config.recipe_catalog import RECIPES_FOLDER
 from weft.core.errors import UserError
-from weft.data.lines import read_lines
+from weft.data.text_files import read_lines
 
-RECIPE = Path(__file__).parents[1] / "configs" / "multi30k-en-de.yaml"
+RECIPE = RECIPES_FOLDER / "multi30k-en-de.yaml"
 VALIDATION = 100  # pairs, looked for in the training data as every validation set is
 PAUSE = 0.02  # seconds between two looks at the memory
 

@@ -27,7 +27,7 @@ from benchmarks.orders.timing import Size, Timer, Turn, forward, forward_and_bac
 from benchmarks.page import read_page, write_page
 from benchmarks.telling import tell
 
-from weft.inspect.picture import check_suffix, write_picture
+from weft.visualize.figures import check_figure_path, save_figure
 
 SHORTEST, NARROWEST = 16, 64
 
@@ -50,7 +50,7 @@ def main(
 ) -> None:
     """Time one layer of each kind at many sizes."""
     if picture is not None:
-        check_suffix(picture)
+        check_figure_path(picture)
     if page is not None:
         read_page(page)  # what is wrong with it is told before the work, not after it
     torch.set_num_threads(threads)
@@ -66,7 +66,7 @@ def main(
     if page is not None:
         write_page(page, figures)
     if picture is not None:
-        write_picture(lambda: draw(KINDS, found, f"{what}, batch of {batch}"), picture)
+        save_figure(lambda: draw(KINDS, found, f"{what}, batch of {batch}"), picture)
     write_json(json_file, as_json(times, found, facts))
 
 

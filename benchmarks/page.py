@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from weft.core.errors import UserError
-from weft.store.files import write_atomically
+from weft.core.files import write_atomically
 
 BEGIN, END = "<!-- figures -->\n", "<!-- end of figures -->\n"
 

@@ -11,7 +11,7 @@ of its own; one that cannot be installed is left out. Weft's tokenizer writes th
 read as words, with one vocabulary. The shapes are in peers/shapes.py, and how each toolkit is told them in a file of
 its name. All train in float32 with Adam, smoothing 0.1 and the same budget of tokens a batch, with the batches that
 each makes itself. `--precision` adds rows of Weft in other numbers, `--parts` one in which each update is made of that
-many smaller batches (`train.accumulate`), which takes less memory.
+many smaller batches (`train.gradient_accumulation`), which takes less memory.
 
 In each round every toolkit is started anew and makes as many updates to warm up as are measured; every second round
 runs in the opposite order, so that a busy machine slows all. Tokens are real target tokens, end marks included, never

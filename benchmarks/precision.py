@@ -27,16 +27,16 @@ from benchmarks.spreads import between
 from benchmarks.turns import Rounds, Side, Threads, measure, speeds, use_threads
 from benchmarks.wide_products import WideProducts
 
-from weft.config.load import load_recipe
-from weft.config.recipe import Recipe
+from weft.config.recipe import Recipe, load_recipe
+from weft.config.recipe_catalog import RECIPES_FOLDER
 from weft.core.errors import UserError
 from weft.data.batches import Batch
-from weft.training.precision import multiplies_bfloat16, with_precision
-from weft.training.prepare import prepare
-from weft.training.progress import display
-from weft.training.ranks import ON_CPU
+from weft.training.data_preparation import prepare_data
+from weft.training.distributed import CPU_RANK
+from weft.training.mixed_precision import supports_bfloat16, with_precision
+from weft.training.progress import open_display
 
-RECIPE = Path(__file__).parents[1] / "configs" / "multi30k-en-de.yaml"
+RECIPE = RECIPES_FOLDER / "multi30k-en-de.yaml"
 PRECISIONS: tuple[Literal["float32", "bfloat16"], ...] = ("float32", "bfloat16")
 WARM_UP = 10
 TURN = 10  # updates
@@ -44,8 +44,8 @@ WIDE = "This CPU has no instructions for bfloat16, whose products were those of 
 
 
 def make_sides(recipe: Recipe) -> dict[str, RecipeSide]:
-    with display() as shown:
-        prepared = prepare(recipe, None, shown, ON_CPU)
+    with open_display() as shown:
+        prepared = prepare_data(recipe, None, shown, CPU_RANK)
     return {name: RecipeSide(with_precision(recipe, name), prepared) for name in PRECISIONS}
 
 
@@ -67,7 +67,7 @@ def make_report(rounds: Rounds, sides: Mapping[str, RecipeSide]) -> dict[str, An
 
 
 def loss_of(side: RecipeSide) -> float:
-    validate = side.parts.validate
+    validate = side.parts.validator
     if validate is None:
         raise UserError("the recipe names no validation files: give data.valid")
     return float(validate(side.parts.trained)["loss"])
@@ -95,10 +95,10 @@ def main(
     """Train a recipe in float32 and in bfloat16, and compare."""
     use_threads(threads)
     settings = [f"data.folder={data}", "train.minutes=null", f"train.steps={updates}", "train.average=null"]
-    read = load_recipe(recipe, [*settings, "train.accumulate=1", "train.validation.lines=0"])
+    read = load_recipe(recipe, [*settings, "train.gradient_accumulation=1", "train.validation.lines=0"])
     sides = make_sides(read)
     batches = first_batches(sides[PRECISIONS[0]], updates)
-    wide = not multiplies_bfloat16(ON_CPU.device)
+    wide = not supports_bfloat16(CPU_RANK.device)
     turns: dict[str, Side] = {name: with_wide_products(side) if wide else side for name, side in sides.items()}
     report = make_report(measure(turns, batches, WARM_UP, TURN), sides)
     print(render(report, updates), *[WIDE] * wide, sep="\n\n")

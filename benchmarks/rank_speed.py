@@ -29,9 +29,10 @@ from benchmarks.page import table
 from benchmarks.spreads import Spread, between, spread
 from benchmarks.telling import tell
 
+from weft.config.recipe_catalog import RECIPES_FOLDER
 from weft.core.errors import UserError
 
-RECIPE = Path(__file__).parents[1] / "configs" / "multi30k-en-de.yaml"
+RECIPE = RECIPES_FOLDER / "multi30k-en-de.yaml"
 
 
 class Way(NamedTuple):

@@ -2,7 +2,7 @@
 
 From the root of the repository, the recipe to compare with first:
 
-    python -m benchmarks.recipe_speed FOLDER configs/multi30k-de-en-luong.yaml configs/multi30k-de-en-convs2s.yaml
+    python -m benchmarks.recipe_speed FOLDER multi30k-de-en-luong multi30k-de-en-convs2s
 
 All train on the batches of the first recipe, and take turns in one process, in the opposite order in every second
 round, so that a busy machine slows all. Tokens are real target tokens, end marks included.
@@ -21,15 +21,14 @@ from benchmarks.sides import RecipeSide, first_batches
 from benchmarks.spreads import between
 from benchmarks.turns import RoundCount, Rounds, Threads, Updates, WarmUp, measure, speeds, use_threads
 
-from weft.config.load import load_recipe
-from weft.config.reader import describe
-from weft.config.recipe import Recipe
+from weft.config.recipe import Recipe, load_recipe
 from weft.config.registry import REGISTRY
+from weft.config.serialization import to_dict
 from weft.core.errors import UserError
-from weft.model.build import parameters
-from weft.training.prepare import prepare
-from weft.training.progress import display
-from weft.training.ranks import ON_CPU
+from weft.models.model import count_parameters
+from weft.training.data_preparation import prepare_data
+from weft.training.distributed import CPU_RANK
+from weft.training.progress import open_display
 
 
 def read_recipes(paths: Sequence[Path], folder: Path, steps: int) -> dict[str, Recipe]:
@@ -44,19 +43,19 @@ def read_recipes(paths: Sequence[Path], folder: Path, steps: int) -> dict[str, R
 
 
 def reading(recipe: Recipe) -> tuple[Any, Any]:
-    node = describe(recipe, REGISTRY)
+    node = to_dict(recipe, REGISTRY)
     return node["data"], node["text"]
 
 
 def make_sides(recipes: Mapping[str, Recipe]) -> dict[str, RecipeSide]:
-    with display() as shown:
-        prepared = prepare(next(iter(recipes.values())), None, shown, ON_CPU)
+    with open_display() as shown:
+        prepared = prepare_data(next(iter(recipes.values())), None, shown, CPU_RANK)
     return {name: RecipeSide(recipe, prepared) for name, recipe in recipes.items()}
 
 
 def make_report(rounds: Rounds, sides: Mapping[str, RecipeSide]) -> dict[str, Any]:
     """Of each recipe the speed, how many times that of the first it is within a round, and the weights."""
-    weights = {name: parameters(side.parts.trained.model) for name, side in sides.items()}
+    weights = {name: count_parameters(side.parts.trained.model) for name, side in sides.items()}
     return {name: {**told, "weights": weights[name]} for name, told in speeds(rounds).items()}
 
 

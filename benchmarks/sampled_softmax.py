@@ -32,29 +32,28 @@ from benchmarks.spreads import between
 from benchmarks.turns import RoundCount, Rounds, Threads, Updates, WarmUp, measure, speeds, use_threads
 from numpy.typing import NDArray
 
-from weft.config.document import Plain
-from weft.config.load import load_recipe
-from weft.config.recipe import Recipe
-from weft.training.prepare import PreparedData, prepare
-from weft.training.progress import display
-from weft.training.ranks import ON_CPU
+from weft.config.recipe import Recipe, load_recipe
+from weft.config.yaml_files import PlainData
+from weft.training.data_preparation import PreparedData, prepare_data
+from weft.training.distributed import CPU_RANK
+from weft.training.progress import open_display
 
 FULL = "full"
 SPARSE = [
     "model.source.sparse=true",
     "model.target.sparse=true",
     "model.head={type: linear, sparse: true}",
-    "train.optimiser=lazy-adam",
+    "train.optimizer=lazy-adam",
 ]
 
 
 def sides_of(classes: int, bucket: int) -> dict[str, list[str]]:
     """What is compared: names, and the settings that differ."""
-    sampled = f"objective={{type: sampled-softmax, classes: {classes}}}"
+    sampled = f"objective={{type: sampled-softmax, sample_size: {classes}}}"
     return {
-        FULL: ["objective={type: cross-entropy, smoothing: 0.0}"],
+        FULL: ["objective={type: cross-entropy, label_smoothing: 0.0}"],
         "sampled": [sampled],
-        "bucketed": [f"objective={{type: bucketed-vocabulary, classes: {bucket}}}"],
+        "bucketed": [f"objective={{type: bucketed-vocabulary, sample_size: {bucket}}}"],
         "sampled, lazy": [sampled, *SPARSE],
     }
 
@@ -97,16 +96,16 @@ def draw_words(draws: np.random.Generator, chains: Words, words: int, classes: i
     return drawn.clip(max=words - 1)
 
 
-def model_node(dim: int, layers: int) -> dict[str, Plain]:
-    embedding: dict[str, Plain] = {"dim": dim, "positions": "sinusoidal"}
-    stack: dict[str, Plain] = {"type": "transformer", "layers": layers, "heads": 4, "hidden": 4 * dim}
+def model_node(dim: int, layers: int) -> dict[str, PlainData]:
+    embedding: dict[str, PlainData] = {"dim": dim, "positions": "sinusoidal"}
+    stack: dict[str, PlainData] = {"type": "transformer", "layers": layers, "heads": 4, "ffn_dim": 4 * dim}
     return {"source": dict(embedding), "encoder": dict(stack), "target": dict(embedding), "decoder": dict(stack)}
 
 
 class Task(NamedTuple):
     """What is trained on, and how."""
 
-    node: dict[str, Plain]
+    node: dict[str, PlainData]
     overrides: list[str]
     prepared: PreparedData
 
@@ -115,17 +114,17 @@ class Task(NamedTuple):
 
 
 @contextmanager
-def read_task(node: dict[str, Plain], data: tuple[Path, Path] | None, words: int, pairs: int) -> Iterator[Task]:
+def read_task(node: dict[str, PlainData], data: tuple[Path, Path] | None, words: int, pairs: int) -> Iterator[Task]:
     """The data as the recipe reads it: two files, or the made language."""
     with TemporaryDirectory() as folder:
         if data is None:
             overrides = write_language(Path(folder), words, pairs)
         else:
             source, target = (path.resolve() for path in data)
-            overrides = [f"data.train=['{source}', '{target}']", f"text.source={{type: word, size: {words}}}"]
-        overrides += [f"data.cache={folder}", "text.joint=false", "data.hold_out=0.01"]
-        with display() as shown:
-            prepared = prepare(load_recipe(node, overrides), None, shown, ON_CPU)
+            overrides = [f"data.train=['{source}', '{target}']", f"text.source={{type: word, vocab_size: {words}}}"]
+        overrides += [f"data.cache={folder}", "text.joint=false", "data.validation_fraction=0.01"]
+        with open_display() as shown:
+            prepared = prepare_data(load_recipe(node, overrides), None, shown, CPU_RANK)
         yield Task(node, overrides, prepared)
 
 
@@ -184,11 +183,11 @@ def main(
     """Measure what objectives over some of the words gain in speed, and what they cost in perplexity."""
     use_threads(threads)
     steps = warm_up + rounds * updates
-    train: dict[str, Plain] = {
+    train: dict[str, PlainData] = {
         "steps": steps,
         "batch_tokens": batch_tokens,
-        "schedule": {"type": "linear", "peak": rate, "warmup": max(1, steps // 10)},
-        "validation": {"lines": 0, "metrics": [], "choose": "perplexity"},
+        "schedule": {"type": "linear", "learning_rate": rate, "warmup_steps": max(1, steps // 10)},
+        "validation": {"lines": 0, "metrics": [], "best_metric": "perplexity"},
     }
     with read_task({"model": model_node(dim, layers), "train": train}, data, words, pairs) as task:
         differing = sides_of(classes, bucket)

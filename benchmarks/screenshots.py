@@ -41,8 +41,8 @@ def show(page: Page, address: str) -> None:
     """Open it, wait until there is something to see, and point at a word."""
     page.goto("about:blank")
     page.goto(address)
-    page.wait_for_selector(".translation:not(.coming) .word", timeout=120_000)
-    page.wait_for_selector("#view .heat, #view svg[role=group]", timeout=120_000)
+    page.wait_for_selector(".translation:not(.pending) .word", timeout=120_000)
+    page.wait_for_selector("#view .heatmap, #view svg[role=group]", timeout=120_000)
     page.locator(".word").nth(1).hover()
 
 

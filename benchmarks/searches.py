@@ -1,13 +1,13 @@
 """Searches on the same lines of Multi30k with the same models: BLEU with its interval, chrF, length, time, probability.
 
-From the root of the repository, with runs of `configs/multi30k-de-en-*.yaml`:
+From the root of the repository, with runs of the recipes multi30k-de-en-*:
 
     python -m benchmarks.searches FOLDER RUN...                            # the validation set, all searches
     python -m benchmarks.searches FOLDER RUN... --lines 100 --searches greedy,beam-5,mbr-chrf
     python -m benchmarks.searches FOLDER RUN... --split test --page docs/search.md --json searches.json
 
 Everything runs in one process. All is lower-cased. Intervals hold 95 % of the scores of 1,000 samples of the lines; p
-is that of approximate randomisation (Riezler & Maxwell 2005) for the difference in BLEU to the first search. Length is
+is that of approximate randomization (Riezler & Maxwell 2005) for the difference in BLEU to the first search. Length is
 the words of the outputs for each word of the references. Seconds are those of all lines, without loading. What is drawn
 at random is drawn once: other seeds have other scores. The last column says how often an output has at least the
 log-probability of that of greedy search; all lines on which one has not are in the JSON file.
@@ -30,9 +30,8 @@ from benchmarks.page import read_page, write_page
 from benchmarks.telling import tell
 from benchmarks.turns import Threads, use_threads
 
-from weft.data.lines import read_lines
-from weft.metric.examples import read_references
-from weft.metric.material import names_of
+from weft.data.text_files import read_lines
+from weft.metrics.references import read_references, system_names
 
 Split: TypeAlias = Literal["valid", "test"]
 FILES: Mapping[Split, str] = {"valid": "val", "test": "test_2016_flickr"}
@@ -70,7 +69,7 @@ def main(
     json_file: JsonFile = None,
 ) -> None:
     """Compare searches on a split of Multi30k."""
-    names, labels = chosen(searches), names_of(runs)
+    names, labels = chosen(searches), system_names(runs)
     if page is not None:
         read_page(page)  # what is wrong with it is told before the work, not after it
     sources, references = (side[:lines] for side in pairs(folder, FILES[split], source, target))

@@ -37,10 +37,9 @@ from benchmarks.machine import machine
 from benchmarks.telling import tell
 
 from weft.core.errors import UserError
-from weft.data.lines import read_lines
-from weft.engine.choice import Wish, choose
-from weft.engine.role import Engine
-from weft.text.sentences import Splitter
+from weft.data.text_files import read_lines
+from weft.inference.backends import Backend, BackendOptions, select_backend
+from weft.text.sentences import SentenceSplitter
 
 HOST = "127.0.0.1"
 MOST = 100_000  # lines of the file that are used
@@ -134,7 +133,7 @@ def megabytes(process: int) -> float:
     return int(found[1]) / 1024 if found else 0.0
 
 
-def file_speed(engine: Engine, lines: Sequence[str]) -> tuple[float, dict[str, str]]:
+def file_speed(engine: Backend, lines: Sequence[str]) -> tuple[float, dict[str, str]]:
     """Lines a second, and what each became."""
     begun = time.perf_counter()
     said = [translation.text for translation in engine.stream(lines)]
@@ -190,9 +189,9 @@ def main(
 ) -> None:
     """Measure how fast a server answers, beside translating a file."""
     source, _, target = languages.partition(":")
-    splitter = Splitter(source)
+    splitter = SentenceSplitter(source)
     lines = [line for line in islice(read_lines(file), MOST) if splitter(line).sentences == (line,)]
-    engine, told = choose(model, Wish("auto", None, beam, ()), lambda: loaded(model, beam))
+    engine, told = select_backend(model, BackendOptions("auto", None, beam, ()), lambda: loaded(model, beam))
     tell(f"engine {told}; {os.cpu_count()} processors")
     list(engine.stream(lines[:64]))
     places = [Place(one, other) for one in clients for other in texts]
@@ -209,8 +208,8 @@ def main(
     write_json(json_file, {"setting": machine() | {"beam": beam}, "figures": [asdict(one) for one in found]})
 
 
-def loaded(model: Path, beam: int) -> Engine:
-    from weft.engine.load import load_translator
+def loaded(model: Path, beam: int) -> Backend:
+    from weft.inference.loader import load_translator
 
     return load_translator(model, beam=beam)
 

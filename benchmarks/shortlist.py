@@ -24,15 +24,14 @@ import typer
 from benchmarks.ending import JsonFile, run_command, write_json
 from benchmarks.machine import machine
 
-from weft.data.lines import read_lines
-from weft.engine.choice import EngineName, Wish, choose
-from weft.engine.load import load_translator
-from weft.engine.role import Engine
-from weft.export.converted import Precision
-from weft.metric.evaluate import evaluate
-from weft.metric.render import align
-from weft.store.place import find_model
-from weft.store.shortlist import load_shortlist
+from weft.checkpoints.model_extras import load_shortlist
+from weft.checkpoints.model_folder import find_model
+from weft.data.text_files import read_lines
+from weft.inference.backends import Backend, BackendName, BackendOptions, select_backend
+from weft.inference.export.ctranslate2_export import CTranslate2Precision
+from weft.inference.loader import load_translator
+from weft.metrics.corpus_metrics import evaluate
+from weft.metrics.score_report import align_columns
 
 WARM_UP = 32  # lines
 
@@ -40,7 +39,7 @@ WARM_UP = 32  # lines
 class Kind(NamedTuple):
     """An engine with a search. precision: of CTranslate2; None for torch."""
 
-    precision: Precision | None
+    precision: CTranslate2Precision | None
     beam: int
 
     def __str__(self) -> str:
@@ -62,17 +61,17 @@ class Row(NamedTuple):
         return [without / with_it for without, with_it in zip(*self.seconds, strict=True)]
 
 
-def engines(model: Path, kind: Kind) -> tuple[Engine, Engine]:
+def engines(model: Path, kind: Kind) -> tuple[Backend, Backend]:
     """Without the shortlist, and with it."""
     made = []
     for shortlist in (False, True):
 
-        def load(shortlist: bool = shortlist) -> Engine:
+        def load(shortlist: bool = shortlist) -> Backend:
             return load_translator(model, device="cpu", beam=kind.beam, shortlist=shortlist)
 
-        name: EngineName = "torch" if kind.precision is None else "ctranslate2"
-        wish = Wish(name, kind.precision, kind.beam, (), shortlist)
-        made.append(choose(model, wish, load).engine)
+        name: BackendName = "torch" if kind.precision is None else "ctranslate2"
+        wish = BackendOptions(name, kind.precision, kind.beam, (), shortlist)
+        made.append(select_backend(model, wish, load).backend)
     return made[0], made[1]
 
 
@@ -93,7 +92,7 @@ def measured(model: Path, kind: Kind, pairs: Sequence[tuple[str, str]], rounds: 
 
 
 def rows_of(model: Path, beams: Sequence[int], pairs: Sequence[tuple[str, str]], rounds: int) -> Iterator[Row]:
-    precisions: tuple[Precision | None, ...] = (None, "float32", "int8")
+    precisions: tuple[CTranslate2Precision | None, ...] = (None, "float32", "int8")
     for beam in beams:
         for precision in precisions:
             yield measured(model, Kind(precision, beam), pairs, rounds)
@@ -111,7 +110,7 @@ def render(rows: Sequence[Row]) -> str:
         ]
         for row in rows
     ]
-    return "\n".join(align([heading, *cells]))
+    return "\n".join(align_columns([heading, *cells]))
 
 
 def as_json(rows: Sequence[Row]) -> list[dict[str, Any]]:
@@ -129,8 +128,8 @@ def main(
 ) -> None:
     """Translate with and without a shortlist, in turns."""
     pairs = list(islice(zip(read_lines(source), read_lines(reference), strict=True), lines))
-    shortlist, reader = load_shortlist(find_model(model)), load_translator(model, device="cpu").reader
-    sizes = [len(shortlist.of_row(row)) for row in reader.encode_rows([one for one, _ in pairs]).split()]
+    shortlist, reader = load_shortlist(find_model(model)), load_translator(model, device="cpu").source_codec
+    sizes = [len(shortlist.for_row(row)) for row in reader.encode_rows([one for one, _ in pairs]).split()]
     rows = list(rows_of(model, beam or (1, 5), pairs, rounds))
     mean = sum(sizes) / len(sizes)
     print(f"{render(rows)}\n\n{len(pairs):,} lines of {source}; a list has {mean:,.0f} pieces on average")

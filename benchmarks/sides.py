@@ -5,16 +5,15 @@ from __future__ import annotations
 from itertools import islice
 
 from weft.config.recipe import Recipe
-from weft.core.randomness import set_draws
+from weft.core.seeds import seed_all
 from weft.data.batches import Batch
-from weft.training.loop import Parts
-from weft.training.position import Position, stream
-from weft.training.precision import settled
-from weft.training.prepare import PreparedData
-from weft.training.progress import Plain
-from weft.training.ranks import ON_CPU
-from weft.training.run import make_parts
-from weft.training.update import update
+from weft.training.batch_iterator import DataCursor, iterate_updates
+from weft.training.data_preparation import PreparedData
+from weft.training.distributed import CPU_RANK
+from weft.training.mixed_precision import resolve_precision
+from weft.training.progress import PlainDisplay
+from weft.training.run_components import TrainingComponents, build_components
+from weft.training.train_step import train_step
 
 
 class RecipeSide:
@@ -22,21 +21,23 @@ class RecipeSide:
 
     def __init__(self, recipe: Recipe, prepared: PreparedData):
         self.settings = recipe.train
-        self.parts: Parts = make_parts(settled(recipe, ON_CPU, Plain()), prepared, ON_CPU, Plain())
+        self.parts: TrainingComponents = build_components(
+            resolve_precision(recipe, CPU_RANK, PlainDisplay()), prepared, CPU_RANK, PlainDisplay()
+        )
         self.parts.trained.model.train()
 
     def __call__(self, batch: Batch, step: int) -> float:
-        set_draws(self.settings.seed, "step", step)
+        seed_all(self.settings.seed, "step", step)
         parts, rate = self.parts, self.parts.schedule(step)
-        sums = update(parts.spread, parts.optimiser, [batch], step=step, rate=rate, clip=self.settings.clip)
+        sums = train_step(parts.strategy, parts.optimizer, [batch], step=step, learning_rate=rate, clip_norm=self.settings.clip_norm)
         return sums.loss / sums.count
 
     def perplexity(self) -> float | None:
         """On what was held out, over all words; None if there is nothing."""
-        validate = self.parts.validate
+        validate = self.parts.validator
         return None if validate is None else float(validate(self.parts.trained)["perplexity"])
 
 
 def first_batches(side: RecipeSide, count: int) -> list[Batch]:
     """What its training would begin with."""
-    return [batch for _, [batch] in islice(stream(side.parts.batches, Position(), 1), count)]
+    return [batch for _, [batch] in islice(iterate_updates(side.parts.batches, DataCursor(), 1), count)]

@@ -6,7 +6,7 @@ From the root of the repository:
     python -m benchmarks.speeds --data FOLDER --json bench.json   # Multi30k's files in FOLDER
     python -m benchmarks.speeds --only torch,tiny --rounds 1
     python -m benchmarks.speeds --only files --data FOLDER --model RUN   # which was trained on them
-    python -m benchmarks.speeds --only student --student STUDENT         # the --out of `weft student RUN`
+    python -m benchmarks.speeds --only student --student STUDENT         # the --out of `weft distill RUN`
     python -m benchmarks.speeds --only precision --data FOLDER           # 2 x 1,000 updates, half an hour
     python -m benchmarks.speeds --data FOLDER --page docs/results.md
 
@@ -114,7 +114,7 @@ def main(
     data: Annotated[Path | None, typer.Option(help="Folder of Multi30k's files. Default: what can be fetched.")] = None,
     only: Annotated[str, typer.Option(help="The parts, with commas between them.")] = EVERY,
     model: Annotated[Path | None, typer.Option(help="A run of Multi30k, for parts that translate with one.")] = None,
-    student: Annotated[Path | None, typer.Option(help="What weft student made, for the part that compares it.")] = None,
+    student: Annotated[Path | None, typer.Option(help="What weft distill made, for the part that compares it.")] = None,
     rounds: Annotated[int | None, typer.Option(min=1, help="Of every part. Default: as each part has them.")] = None,
     threads: Annotated[int, typer.Option(min=1)] = 2,
     page: Annotated[Path | None, typer.Option(help="Put the table into this page, in place of the one there.")] = None,

@@ -11,8 +11,8 @@ Write a Spelling Corrector", norvig.com/spell-correct.html). The list of misspel
 second test.
 
 The models learn from the rest of codespell's list, and from misspellings of frequent words that are made in its
-manner (`weft noise --like`), of frequent words more. Norvig's corrector knows a list of words; so the model that
-writes letters is scored a second time with `translate.words`, the list of the words that it was trained on.
+manner (`weft noise --learn-from`), of frequent words more. Norvig's corrector knows a list of words; so the model that
+writes letters is scored a second time with `translate.word_list`, the list of the words that it was trained on.
 Misspellings of the tests are taken out of both. Frequencies are those of symspellpy's list (MIT): Google Books n-grams
 (CC BY 3.0) of the words in SCOWL. Intervals are Wilson's, 95 %.
 """
@@ -32,25 +32,21 @@ from benchmarks.shares import Share
 from benchmarks.telling import tell
 
 import weft
-from weft.config.document import inline
+from weft.config.recipe_catalog import RECIPES_FOLDER
+from weft.config.yaml_files import dump_yaml_inline
 from weft.core.errors import UserError
-from weft.corpora.catalogue import Wheel
-from weft.corpora.fetch import get
-from weft.corpora.folder import CorpusFolder, write_rows
-from weft.corpora.wheels import fetch_lines
+from weft.core.files import new_folder, write_atomically
 from weft.data.corpus import Corpus
-from weft.data.lines import read_lines
-from weft.engine.translation import Translation
-from weft.engine.translator import Translator
-from weft.noise.learned import learn_habits
-from weft.noise.noise import Noise
-from weft.noise.pairs import NoisyPairs, Wanted, key
-from weft.store.files import write_atomically
-from weft.store.new_folders import new_folder
+from weft.data.datasets.catalog import DatasetWheel
+from weft.data.datasets.download import DatasetFolder, download_dataset, download_lines, write_tsv
+from weft.data.error_models import learn_error_model
+from weft.data.text_files import read_lines
+from weft.data.typos import CleanLine, TypoGenerator, TypoPairs, casefold_key
+from weft.inference.translation import Translation
+from weft.inference.translator import Translator
 
-CONFIGS = Path(__file__).parents[1] / "configs"
-RECIPES = {"letters": CONFIGS / "spelling.yaml", "words": CONFIGS / "spelling-words.yaml"}
-FREQUENCIES = Wheel(
+RECIPES = {"letters": RECIPES_FOLDER / "spelling.yaml", "words": RECIPES_FOLDER / "spelling-words.yaml"}
+FREQUENCIES = DatasetWheel(
     package="symspellpy",
     version="6.9.0",
     sha256="b6dba96275fdbedc240491854160bbe596dda930f2d58567ad55faf82a4e4b43",
@@ -117,35 +113,37 @@ def copies(count: int) -> int:
     return max(FEWEST, round(20 * math.pow(count / 1e6, 0.4)))
 
 
-def words_to_learn(frequencies: Mapping[str, int], listed: Collection[str], size: int) -> Iterator[Wanted]:
+def words_to_learn(frequencies: Mapping[str, int], listed: Collection[str], size: int) -> Iterator[CleanLine]:
     """The most frequent words, and those with a known misspelling, each as often as it should be misspelled."""
     chosen = set(nlargest(size, frequencies, key=frequencies.__getitem__)) | set(listed)
     for number, word in enumerate(sorted(chosen), start=1):
-        yield Wanted(word, number, copies(frequencies[word]) if word in frequencies else FEWEST)
+        yield CleanLine(word, number, copies(frequencies[word]) if word in frequencies else FEWEST)
 
 
 def without(pairs: Iterable[tuple[str, str]], held_out: Collection[str]) -> list[tuple[str, str]]:
-    return [pair for pair in pairs if key(pair[0]) not in held_out]
+    return [pair for pair in pairs if casefold_key(pair[0]) not in held_out]
 
 
-def write_data(folder: Path, corpus: CorpusFolder, held_out: Collection[str], made: Made) -> None:
+def write_data(folder: Path, corpus: DatasetFolder, held_out: Collection[str], made: Made) -> None:
     """train.tsv, valid.tsv, all right words, and what was taken out."""
     listed = list(Corpus([corpus.train]).pairs())
     kept = without(listed, held_out)
-    frequencies = read_frequencies(fetch_lines(FREQUENCIES))
+    frequencies = read_frequencies(download_lines(FREQUENCIES))
     wanted = list(words_to_learn(frequencies, {right for _, right in kept}, made.words))
-    noise = NoisyPairs(wanted, Noise(learn_habits(kept, "codespell"), errors=made.errors, clean=CLEAN), held_out)
+    noise = TypoPairs(
+        wanted, TypoGenerator(learn_error_model(kept, "codespell"), errors=made.errors, clean=CLEAN), held_out
+    )
     with new_folder(folder) as new:
-        write_rows(new / "train.tsv", [*kept, *noise])
-        write_rows(new / "valid.tsv", without(Corpus([corpus.valid]).pairs(), held_out))
-        write_rows(new / WORDS, ([word.text] for word in wanted))
-        removed = Removed(len(listed) - len(kept), noise.left_out)
+        write_tsv(new / "train.tsv", [*kept, *noise])
+        write_tsv(new / "valid.tsv", without(Corpus([corpus.valid]).pairs(), held_out))
+        write_tsv(new / WORDS, ([word.text] for word in wanted))
+        removed = Removed(len(listed) - len(kept), noise.excluded)
         write_atomically(new / "removed.json", json.dumps(removed._asdict()).encode())
 
 
 def check_no_leak(train: Path, held_out: Collection[str], testset: Path) -> None:
     """The data may have been made for another test set."""
-    leaked = sum(key(wrong) in held_out for wrong, _ in Corpus([train]).pairs())
+    leaked = sum(casefold_key(wrong) in held_out for wrong, _ in Corpus([train]).pairs())
     if leaked:
         raise UserError(
             f"{train} holds {leaked:,} pairs whose misspelling {testset} asks for: it was made for another test set. "
@@ -165,7 +163,9 @@ def train(name: str, folder: Path, minutes: float) -> Path:
         RECIPES[name],
         out=run,
         minutes=minutes,
-        overrides=[f"data.{split}={inline([str(folder / 'data' / f'{split}.tsv')])}" for split in ("train", "valid")],
+        overrides=[
+            f"data.{split}={dump_yaml_inline([str(folder / 'data' / f'{split}.tsv')])}" for split in ("train", "valid")
+        ],
     )
 
 
@@ -190,7 +190,7 @@ def score(run: Path, tests: Mapping[str, Sequence[Case]], words: Path) -> Iterat
     translator = weft.load(run)
     yield run.name, count_all(translator, tests)
     if writes_letters(translator):
-        held = weft.load(run, beam=BEAM, overrides=[f"translate.words={inline(str(words))}"])
+        held = weft.load(run, beam=BEAM, overrides=[f"translate.word_list={dump_yaml_inline(str(words))}"])
         yield f"{run.name}, held to a list of words, beam {BEAM}", count_all(held, tests)
 
 
@@ -232,9 +232,9 @@ def main(
 ) -> None:
     """Train two models to correct spelling, and test them on misspellings that they have not seen."""
     norvig = read_testset(testset)
-    corpus = get("codespell", folder / "codespell", tell)
+    corpus = download_dataset("codespell", folder / "codespell", tell)
     tests = {"Norvig": norvig, "codespell": read_held_out_list(corpus.test)}
-    held_out = {key(case.wrong) for cases in tests.values() for case in cases}
+    held_out = {casefold_key(case.wrong) for cases in tests.values() for case in cases}
     data = folder / "data"
     if not data.exists():
         write_data(data, corpus, held_out, Made(words, errors))

@@ -1,11 +1,11 @@
 """How fast a student is beside its teacher, and how good: both translate the test set in turns.
 
-From the root of the repository, after `weft student TEACHER --out STUDENT`:
+From the root of the repository, after `weft distill TEACHER --out STUDENT`:
 
     python -m benchmarks.student_speed --student STUDENT --json student.json
 
 The teacher is measured with its own search and with the student's, the student too, and with its shortlist; each with
-CTranslate2 in int8 where that says the same. `weft student` prints the same table when it ends.
+CTranslate2 in int8 where that says the same. `weft distill` prints the same table when it ends.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from benchmarks.machine import machine
 from benchmarks.turns import use_threads
 
 from weft.core.errors import UserError
-from weft.student.folder import StudentFolder
-from weft.student.run import compare
-from weft.training.progress import display
+from weft.training.derived_runs import StudentFolder
+from weft.training.distillation import compare_with_teacher
+from weft.training.progress import open_display
 
 
 def main(
-    student: Annotated[Path, typer.Option(help="The --out of weft student.")],
+    student: Annotated[Path, typer.Option(help="The --out of weft distill.")],
     threads: Annotated[int, typer.Option(min=1)] = 2,
     json_file: JsonFile = None,
 ) -> None:
@@ -35,12 +35,12 @@ def main(
     os.environ["OMP_NUM_THREADS"] = str(threads)  # CTranslate2's workers; torch has read it already
     use_threads(threads)
     folder = StudentFolder(student)
-    with display() as shown:
-        told = compare(folder, shown, "cpu")
+    with open_display() as shown:
+        told = compare_with_teacher(folder, shown, "cpu")
     if told is None:
         raise UserError(f"{student}: has no test set to translate")
     print(told)
-    write_json(json_file, {"setting": machine(), "figures": json.loads(folder.comparison.read_text("utf-8"))})
+    write_json(json_file, {"setting": machine(), "figures": json.loads(folder.scores_file.read_text("utf-8"))})
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""From file to file with torch: `weft translate --engine torch` beside OpenNMT-py and Hugging Face's generate.
+"""From file to file with torch: `weft translate --backend torch` beside OpenNMT-py and Hugging Face's generate.
 
 From the root of the repository:
 
@@ -34,12 +34,11 @@ from benchmarks.peers.environments import FOLDER
 from benchmarks.spreads import between
 from benchmarks.telling import tell
 
-from weft.config.load import load_recipe
+from weft.config.recipe import load_recipe
+from weft.core.codec import BOS, EOS, NUM_SPECIAL_TOKENS, PAD
 from weft.core.errors import UserError
-from weft.core.marks import BEGIN, END, FIRST_PIECE, PAD
-from weft.text.reader import is_tokenizer
-from weft.text.settings import learn_tokenizers
-from weft.text.tokenizer import Tokenizer
+from weft.text.text_config import train_tokenizers
+from weft.text.tokenizer import Tokenizer, is_tokenizer
 
 BEAM, TOKENS = 5, 20
 SHAPE = Shape()
@@ -62,7 +61,7 @@ class Work(NamedTuple):
     def weft(self) -> Turn:
         settings = [word for setting in forced(TOKENS, BEAM) for word in ("--set", setting)]
         output = self.source.with_name("weft.txt")
-        return translate(self.model, self.source, output, ["--engine", "torch", *settings], self.threads)
+        return translate(self.model, self.source, output, ["--backend", "torch", *settings], self.threads)
 
     def peer(self, engine: Engine, python: Path, rows: Sequence[list[int]], batching: Batching) -> Turn:
         """From the start of a process to its end."""
@@ -86,17 +85,17 @@ class Work(NamedTuple):
             workers=1,
             threads=self.threads,
             pad=PAD,
-            begin=BEGIN,
-            end=END,
-            unknown=FIRST_PIECE,
+            begin=BOS,
+            end=EOS,
+            unknown=NUM_SPECIAL_TOKENS,
             warm_up=0,
         )
 
 
 def prepare(data: Path, count: int, pieces: int, folder: Path, threads: int) -> Work:
     """The tokenizer is learned from the training set, as a recipe of Multi30k has it."""
-    recipe = load_recipe(RECIPE, [f"data.folder={data}", f"text.source={{type: bpe, size: {pieces}}}"])
-    tokenizer, _ = learn_tokenizers(recipe.text, recipe.data.splits()["train"].pairs(), recipe.train.seed)
+    recipe = load_recipe(RECIPE, [f"data.folder={data}", f"text.source={{type: bpe, vocab_size: {pieces}}}"])
+    tokenizer, _ = train_tokenizers(recipe.text, recipe.data.splits()["train"].pairs(), recipe.train.seed)
     if not is_tokenizer(tokenizer):
         raise UserError(f"{RECIPE}: reads no text")
     source, model = folder / "source.txt", folder / "model"

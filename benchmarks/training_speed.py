@@ -37,27 +37,27 @@ from benchmarks.turns import RoundCount, Rounds, Threads, Updates, WarmUp, measu
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from weft.config.load import load_recipe
-from weft.config.reader import describe
-from weft.config.recipe import Recipe
+from weft.checkpoints.trained_model import model_weights
+from weft.config.recipe import Recipe, load_recipe
+from weft.config.recipe_catalog import RECIPES_FOLDER
 from weft.config.registry import REGISTRY
+from weft.config.serialization import to_dict
+from weft.core.codec import PAD, Vocabulary
 from weft.core.errors import UserError
-from weft.core.marks import PAD
-from weft.core.randomness import set_draws
-from weft.core.types import Vocabulary
-from weft.data.batches import Batch, Batches
-from weft.model.build import build, parameters
-from weft.nn.positions import Sinusoidal
-from weft.objective.role import Given
-from weft.store.model_folder import weights_of
-from weft.training.position import Position, stream
-from weft.training.prepare import prepare
-from weft.training.progress import display
-from weft.training.ranks import ON_CPU
-from weft.training.spread import Whole
-from weft.training.update import update
+from weft.core.seeds import seed_all
+from weft.data.batches import Batch, BatchLoader
+from weft.losses.objective import ObjectiveContext
+from weft.models.build import build_model
+from weft.models.model import count_parameters
+from weft.nn.positional_encoding import SinusoidalPositions
+from weft.training.batch_iterator import DataCursor, iterate_updates
+from weft.training.data_preparation import prepare_data
+from weft.training.distributed import CPU_RANK
+from weft.training.progress import open_display
+from weft.training.strategy import TrainingStrategy
+from weft.training.train_step import train_step
 
-RECIPE = Path(__file__).parents[1] / "configs" / "multi30k-en-de.yaml"
+RECIPE = RECIPES_FOLDER / "multi30k-en-de.yaml"
 
 
 class Task(NamedTuple):
@@ -77,23 +77,25 @@ class WeftTraining:
 
     def __init__(self, task: Task):
         self.settings = settings = task.recipe.train
-        set_draws(settings.seed, "weights")
-        self.model = build(task.recipe.model, task.source, task.target, joint=task.recipe.text.joint)
-        self.spread = Whole(ON_CPU, self.model, task.recipe.objective(Given(unasked, unasked)))
-        self.optimiser = settings.optimiser(self.model.parameters())
+        seed_all(settings.seed, "weights")
+        self.model = build_model(task.recipe.model, task.source, task.target, joint=task.recipe.text.joint)
+        self.spread = TrainingStrategy(
+            CPU_RANK, self.model, task.recipe.objective(ObjectiveContext(unasked, unasked, unasked, unasked))
+        )
+        self.optimizer = settings.optimizer(self.model.parameters())
         self.schedule = settings.schedule(settings.steps)
         self.average = settings.average() if settings.average else None
 
     def __call__(self, batch: Batch, step: int) -> float:
-        set_draws(self.settings.seed, "step", step)
-        rate, clip = self.schedule(step), self.settings.clip
-        sums = update(self.spread, self.optimiser, [batch], step=step, rate=rate, clip=clip)
+        seed_all(self.settings.seed, "step", step)
+        rate, clip = self.schedule(step), self.settings.clip_norm
+        sums = train_step(self.spread, self.optimizer, [batch], step=step, learning_rate=rate, clip_norm=clip)
         if self.average is not None:
-            self.average.update(step, weights_of(self.model))
+            self.average.update(step, model_weights(self.model))
         return sums.loss / sums.count
 
 
-def unasked(_: object) -> Never:
+def unasked(*_: object) -> Never:
     """Cross-entropy needs no text and no other model."""
     raise UserError("this benchmark is for an objective that needs neither text nor another model, as cross-entropy")
 
@@ -102,25 +104,25 @@ class TorchTraining:
     """The same update in plain torch."""
 
     def __init__(self, task: Task):
-        node = describe(task.recipe, REGISTRY)
+        node = to_dict(task.recipe, REGISTRY)
         settings = task.recipe.train
         torch.manual_seed(settings.seed)
         self.model = TorchTransformer(node["model"], len(task.target))
-        self.smoothing: float = node["objective"]["smoothing"]
-        self.clip = settings.clip
-        self.optimiser = torch.optim.Adam(self.model.parameters(), fused=True)
+        self.smoothing: float = node["objective"]["label_smoothing"]
+        self.clip = settings.clip_norm
+        self.optimizer = torch.optim.Adam(self.model.parameters(), fused=True)
         self.schedule = settings.schedule(settings.steps)
 
     def __call__(self, batch: Batch, step: int) -> float:
-        self.optimiser.param_groups[0]["lr"] = self.schedule(step)
+        self.optimizer.param_groups[0]["lr"] = self.schedule(step)
         logits = self.model(batch)
         targets = batch.target.data.flatten()
         loss = F.cross_entropy(logits.flatten(0, 1), targets, ignore_index=PAD, label_smoothing=self.smoothing)
         torch.autograd.backward(loss)
         if self.clip is not None:
             nn.utils.clip_grad_norm_(self.model.parameters(), self.clip)
-        self.optimiser.step()
-        self.optimiser.zero_grad()
+        self.optimizer.step()
+        self.optimizer.zero_grad()
         return loss.item()
 
 
@@ -135,7 +137,7 @@ class TorchTransformer(nn.Module):
         self.scale = dim**0.5
         self.embedding = nn.Embedding(vocabulary, dim)
         nn.init.normal_(self.embedding.weight, std=dim**-0.5)
-        self.register_buffer("positions", Sinusoidal(dim)(torch.arange(longest)[None]), persistent=False)
+        self.register_buffer("positions", SinusoidalPositions(dim)(torch.arange(longest)[None]), persistent=False)
         self.dropout = nn.Dropout(node["source"]["dropout"])
         self.transformer = torch_transformer(node["encoder"], node["decoder"], dim)
         self.head = nn.Linear(dim, vocabulary)
@@ -170,7 +172,7 @@ def torch_transformer(encoder: dict[str, Any], decoder: dict[str, Any], dim: int
             encoder["heads"],
             encoder["layers"],
             decoder["layers"],
-            encoder["hidden"],
+            encoder["ffn_dim"],
             encoder["dropout"],
             norm_first=True,
             batch_first=True,
@@ -183,14 +185,14 @@ def torch_transformer(encoder: dict[str, Any], decoder: dict[str, Any], dim: int
 
 def has_peer(recipe: Recipe) -> bool:
     """Is this a model that nn.Transformer can be?"""
-    node: dict[str, Any] = describe(recipe, REGISTRY)["model"]
-    wanted = {"type": "transformer", "norm": "pre", "activation": "relu", "rotary": False, "reach": None}
+    node: dict[str, Any] = to_dict(recipe, REGISTRY)["model"]
+    wanted = {"type": "transformer", "norm": "pre", "activation": "relu", "rotary": False, "attention_window": None}
     encoder, decoder = node["encoder"], node["decoder"]
     return bool(
         encoder.items() >= wanted.items()
         and {**encoder, "layers": decoder.get("layers")} == decoder
         and node["source"] == node["target"]
-        and node["source"]["scaled"]
+        and node["source"]["scale"]
         and node["source"]["merge"] == "sum"
         and node["source"]["positions"] == {"type": "sinusoidal"}
         and node["head"].items() >= {"type": "linear", "bias": True}.items()
@@ -210,12 +212,12 @@ def read_task(path: Path, data: Path | None, updates: int) -> Iterator[Task]:
     """The recipe with its first batches, from the files in `data` or a made corpus."""
     with TemporaryDirectory() as made:
         overrides = [f"data.folder={data}"] if data else make_corpus(Path(made))
-        recipe = load_recipe(path, [*overrides, "data.valid=[]", "data.test=[]", "train.accumulate=1"])
-        with display() as shown:
-            prepared = prepare(recipe, None, shown, ON_CPU)
+        recipe = load_recipe(path, [*overrides, "data.valid=[]", "data.test=[]", "train.gradient_accumulation=1"])
+        with open_display() as shown:
+            prepared = prepare_data(recipe, None, shown, CPU_RANK)
         settings = recipe.train
-        batches = Batches(prepared.train.cache, settings.batch_tokens, settings.seed, noise=prepared.noise)
-        taken = [batch for _, [batch] in islice(stream(batches, Position(), 1), updates)]
+        batches = BatchLoader(prepared.train.cache, settings.batch_tokens, settings.seed, noise=prepared.noise)
+        taken = [batch for _, [batch] in islice(iterate_updates(batches, DataCursor(), 1), updates)]
         yield Task(recipe, prepared.source.vocabulary(), prepared.target.vocabulary(), taken)
 
 
@@ -325,7 +327,7 @@ def main(
     with read_task(recipe, data, warm_up + rounds * updates) as task:
         sides = {name: make(task) for name, make in SIDES.items() if name == "weft" or has_peer(task.recipe)}
         turns = measure(sides, task.batches, warm_up, updates)
-        sizes = {name: parameters(side.model) for name, side in sides.items()}
+        sizes = {name: count_parameters(side.model) for name, side in sides.items()}
         few = task._replace(batches=task.batches[:warm_up])
         peaks = {name: peak_memory(name, few, torch.get_num_threads()) for name in sides} if memory else {}
     report = make_report(turns, sizes, peaks)

@@ -23,13 +23,12 @@ from benchmarks.machine import machine
 from benchmarks.telling import tell
 
 import weft
-from weft.config.document import Plain
-from weft.corpora.folder import write_rows
+from weft.config.yaml_files import PlainData
 from weft.data.corpus import Corpus
-from weft.metric.evaluate import evaluate_with_intervals
-from weft.metric.lines import Lines
-from weft.metric.render import as_record, value
-from weft.metric.score import Score
+from weft.data.datasets.download import write_tsv
+from weft.metrics.corpus_metrics import evaluate_with_intervals
+from weft.metrics.score_report import format_score_value, score_to_dict
+from weft.metrics.scores import MetricScore, Segments
 
 SPORT = frozenset(
     re.findall(
@@ -44,8 +43,8 @@ SPORT = frozenset(
 LEARNED, TESTED = 2000, 500  # new pairs of the training data
 METRICS = ("bleu", "chrf")
 MIXES = {"fine-tuned": 0.0, "fine-tuned, an old pair mixed in for each new one": 1.0}
-PART: dict[str, Plain] = {"type": "transformer", "layers": 3, "heads": 4, "hidden": 256, "dropout": 0.2}
-EMBEDDING: dict[str, Plain] = {"type": "tokens", "dim": 128, "positions": "sinusoidal", "dropout": 0.2}
+PART: dict[str, PlainData] = {"type": "transformer", "layers": 3, "heads": 4, "ffn_dim": 256, "dropout": 0.2}
+EMBEDDING: dict[str, PlainData] = {"type": "tokens", "dim": 128, "positions": "sinusoidal", "dropout": 0.2}
 
 Pair = tuple[str, str]
 
@@ -100,7 +99,7 @@ def write_domains(multi30k: Path, domains: Domains) -> None:
         "new-test": [*new[LEARNED : LEARNED + TESTED], *(pair for pair in test if is_sport(pair))],
     }
     for name, pairs in files.items():
-        write_rows(Path(domains.files(name)), pairs)
+        write_tsv(Path(domains.files(name)), pairs)
 
 
 def pairs_of(multi30k: Path, name: str) -> list[Pair]:
@@ -111,17 +110,17 @@ def is_sport(pair: Pair) -> bool:
     return not SPORT.isdisjoint(re.findall("[a-z]+", pair[0].lower()))
 
 
-def home_recipe(domains: Domains, steps: int) -> dict[str, Plain]:
+def home_recipe(domains: Domains, steps: int) -> dict[str, PlainData]:
     """A Transformer that one core trains in some minutes."""
     return {
         "data": {"train": [domains.files("home-train")], "valid": [domains.files("home-valid")]},
-        "text": {"source": {"type": "bpe", "size": 4000}},
+        "text": {"source": {"type": "bpe", "vocab_size": 4000}},
         "model": {"source": EMBEDDING, "encoder": PART, "target": EMBEDDING, "decoder": PART, "tie": "all"},
-        "objective": {"type": "cross-entropy", "smoothing": 0.1},
+        "objective": {"type": "cross-entropy", "label_smoothing": 0.1},
         "train": {
             "steps": steps,
             "batch_tokens": 2048,
-            "schedule": {"type": "warmup-stable-decay", "peak": 4e-3, "warmup": 200, "decay": 0.6},
+            "schedule": {"type": "warmup-stable-decay", "learning_rate": 4e-3, "warmup_steps": 200, "decay_ratio": 0.6},
             "average": {"type": "exponential", "decay": 0.995},
             "validation": {"every": 250, "lines": 300, "search": "greedy"},
         },
@@ -129,7 +128,7 @@ def home_recipe(domains: Domains, steps: int) -> dict[str, Plain]:
     }
 
 
-def scored(model: Path, domains: Domains) -> dict[str, list[Score]]:
+def scored(model: Path, domains: Domains) -> dict[str, list[MetricScore]]:
     """Of a model, on the test of each domain."""
     translator = weft.load(model)
     told = {}
@@ -137,22 +136,22 @@ def scored(model: Path, domains: Domains) -> dict[str, list[Score]]:
         pairs = list(Corpus([domains.files(f"{domain}-test")]).pairs())
         sources = [source for source, _ in pairs]
         outputs = [translation.text for translation in translator.translate(sources)]
-        told[domain] = evaluate_with_intervals(Lines(outputs, [[target] for _, target in pairs], sources), METRICS)
+        told[domain] = evaluate_with_intervals(Segments(outputs, [[target] for _, target in pairs], sources), METRICS)
     return told
 
 
-def table(scores: dict[str, dict[str, list[Score]]]) -> list[str]:
+def table(scores: dict[str, dict[str, list[MetricScore]]]) -> list[str]:
     """For docs/results.md."""
     headings = ["model", *(f"{metric}, {domain}" for domain in ("sport", "home") for metric in METRICS)]
     rows = [
-        [name, *(value(score).strip() for domain in ("new", "home") for score in row[domain])]
+        [name, *(format_score_value(score).strip() for domain in ("new", "home") for score in row[domain])]
         for name, row in scores.items()
     ]
     return ["| " + " | ".join(cells) + " |" for cells in [headings, ["---"] * len(headings), *rows]]
 
 
-def records(row: Mapping[str, Sequence[Score]]) -> dict[str, Any]:
-    return {domain: [as_record(score) for score in scores] for domain, scores in row.items()}
+def records(row: Mapping[str, Sequence[MetricScore]]) -> dict[str, Any]:
+    return {domain: [score_to_dict(score) for score in scores] for domain, scores in row.items()}
 
 
 if __name__ == "__main__":

@@ -11,19 +11,19 @@ VERSION = "4.8.4"
 LONGEST = 512  # positions
 
 BOTH: Table = {
-    ("attention.project",): ("self_attention.linear.0",),
-    ("attention.out",): ("self_attention.linear.1",),
-    ("around_attention.norm",): ("self_attention.layer_norm",),
-    ("around_feedforward.norm",): ("ffn.layer_norm",),
+    ("self_attention.project",): ("self_attention.linear.0",),
+    ("self_attention.out",): ("self_attention.linear.1",),
+    ("self_attention_residual.norm",): ("self_attention.layer_norm",),
+    ("feedforward_residual.norm",): ("ffn.layer_norm",),
     ("feedforward.up",): ("ffn.linear_0",),
     ("feedforward.down",): ("ffn.linear_1",),
 }
 DECODER: Table = {
     **BOTH,
-    ("around_across.norm",): ("attention.layer_norm",),
-    ("across.query",): ("attention.linear.0",),
-    ("across.key", "across.value"): ("attention.linear.1",),
-    ("across.out",): ("attention.linear.2",),
+    ("cross_attention_residual.norm",): ("attention.layer_norm",),
+    ("cross_attention.query",): ("attention.linear.0",),
+    ("cross_attention.key", "cross_attention.value"): ("attention.linear.1",),
+    ("cross_attention.out",): ("attention.linear.2",),
 }
 ENDS: Table = {("encoder.norm",): ("encoder.layer_norm",), ("decoder.norm",): ("decoder.layer_norm",)}
 NORMS = {"layer_norm.weight": "layer_norm.gamma", "layer_norm.bias": "layer_norm.beta"}

@@ -13,7 +13,7 @@ from benchmarks.beams.ours import MODEL, Weights, save
 from benchmarks.peers.environments import Pins
 from benchmarks.peers.opennmt import PINS as OPENNMT_PINS
 
-from weft.nn.residual import Norm
+from weft.nn.layers import NormPlacement
 from weft.text.tokenizer import Tokenizer
 
 Arrays: TypeAlias = Callable[[Weights, Shape], Weights]
@@ -29,7 +29,7 @@ class Search(NamedTuple):
     after them. end: does the score of the end mark count when the last hypotheses are compared?
     """
 
-    norm: Norm = "pre"
+    norm: NormPlacement = "pre"
     extra: int = 0
     end: bool = False
 

@@ -14,20 +14,20 @@ VERSION = "5.22.2"
 LONGEST = 512  # positions
 
 BOTH: Table = {
-    ("attention.project",): ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"),
-    ("attention.out",): ("self_attn.out_proj",),
-    ("around_attention.norm",): ("self_attn_layer_norm",),
-    ("around_feedforward.norm",): ("final_layer_norm",),
+    ("self_attention.project",): ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"),
+    ("self_attention.out",): ("self_attn.out_proj",),
+    ("self_attention_residual.norm",): ("self_attn_layer_norm",),
+    ("feedforward_residual.norm",): ("final_layer_norm",),
     ("feedforward.up",): ("fc1",),
     ("feedforward.down",): ("fc2",),
 }
 DECODER: Table = {
     **BOTH,
-    ("around_across.norm",): ("encoder_attn_layer_norm",),
-    ("across.query",): ("encoder_attn.q_proj",),
-    ("across.key",): ("encoder_attn.k_proj",),
-    ("across.value",): ("encoder_attn.v_proj",),
-    ("across.out",): ("encoder_attn.out_proj",),
+    ("cross_attention_residual.norm",): ("encoder_attn_layer_norm",),
+    ("cross_attention.query",): ("encoder_attn.q_proj",),
+    ("cross_attention.key",): ("encoder_attn.k_proj",),
+    ("cross_attention.value",): ("encoder_attn.v_proj",),
+    ("cross_attention.out",): ("encoder_attn.out_proj",),
 }
 
 

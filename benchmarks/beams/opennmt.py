@@ -9,21 +9,21 @@ from benchmarks.beams.ours import Weights
 EMBEDDING = "encoder.embeddings.make_embedding.emb_luts.0.weight"
 
 BOTH: Table = {
-    ("attention.project",): ("self_attn.linear_query", "self_attn.linear_keys", "self_attn.linear_values"),
-    ("attention.out",): ("self_attn.final_linear",),
-    ("around_feedforward.norm",): ("feed_forward.layer_norm",),
+    ("self_attention.project",): ("self_attn.linear_query", "self_attn.linear_keys", "self_attn.linear_values"),
+    ("self_attention.out",): ("self_attn.final_linear",),
+    ("feedforward_residual.norm",): ("feed_forward.layer_norm",),
     ("feedforward.up",): ("feed_forward.w_1",),
     ("feedforward.down",): ("feed_forward.w_2",),
 }
-ENCODER: Table = {**BOTH, ("around_attention.norm",): ("layer_norm",)}
+ENCODER: Table = {**BOTH, ("self_attention_residual.norm",): ("layer_norm",)}
 DECODER: Table = {
     **BOTH,
-    ("around_attention.norm",): ("layer_norm_1",),
-    ("around_across.norm",): ("layer_norm_2",),
-    ("across.query",): ("context_attn.linear_query",),
-    ("across.key",): ("context_attn.linear_keys",),
-    ("across.value",): ("context_attn.linear_values",),
-    ("across.out",): ("context_attn.final_linear",),
+    ("self_attention_residual.norm",): ("layer_norm_1",),
+    ("cross_attention_residual.norm",): ("layer_norm_2",),
+    ("cross_attention.query",): ("context_attn.linear_query",),
+    ("cross_attention.key",): ("context_attn.linear_keys",),
+    ("cross_attention.value",): ("context_attn.linear_values",),
+    ("cross_attention.out",): ("context_attn.final_linear",),
 }
 ENDS: Table = {("encoder.norm",): ("encoder.layer_norm",), ("decoder.norm",): ("decoder.layer_norm",)}
 

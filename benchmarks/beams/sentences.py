@@ -9,15 +9,16 @@ from typing import NamedTuple
 
 from benchmarks.beams.job import Batching
 
-from weft.config.load import load_recipe
+from weft.config.recipe import load_recipe
+from weft.config.recipe_catalog import RECIPES_FOLDER
 from weft.core.errors import UserError
-from weft.core.randomness import seed_for
-from weft.engine.batching import cut_batches
-from weft.text.learners import Whitespace
-from weft.text.settings import learn_tokenizers
+from weft.core.seeds import derive_seed
+from weft.inference.backends import batch_by_length
+from weft.text.text_config import train_tokenizers
 from weft.text.tokenizer import Tokenizer
+from weft.text.tokenizer_training import WhitespaceTokenizerTrainer
 
-RECIPE = Path(__file__).parents[2] / "configs" / "multi30k-en-de.yaml"
+RECIPE = RECIPES_FOLDER / "multi30k-en-de.yaml"
 SEED = 1
 SHORTEST, USUAL, SPREAD, LONGEST = 4, 14, 5, 40  # pieces of a made sentence, about as Multi30k's
 
@@ -31,17 +32,16 @@ class Sentences(NamedTuple):
     def batches(self, batching: Batching) -> list[list[list[int]]]:
         """Runs of the rows."""
         if batching.unit == "tokens":
-            longest = len(self.rows[0])
-            runs = cut_batches(range(len(self.rows)), self.rows, longest, batching.size)
+            runs = batch_by_length(range(len(self.rows)), self.rows, batching.size)
             return [[self.rows[number] for number in run] for run in runs]
         return [self.rows[first : first + batching.size] for first in range(0, len(self.rows), batching.size)]
 
 
 def read_sentences(data: Path, pieces: int, count: int) -> Sentences:
     """The first of Multi30k's test set, in pieces of a joint BPE that is learned from its training set."""
-    recipe = load_recipe(RECIPE, [f"data.folder={data}", f"text.source={{type: bpe, size: {pieces}}}"])
+    recipe = load_recipe(RECIPE, [f"data.folder={data}", f"text.source={{type: bpe, vocab_size: {pieces}}}"])
     splits = recipe.data.splits()
-    reader, _ = learn_tokenizers(recipe.text, splits["train"].pairs(), recipe.train.seed)
+    reader, _ = train_tokenizers(recipe.text, splits["train"].pairs(), recipe.train.seed)
     lines = [source for source, _ in splits["test"].pairs() if source.strip()]
     if not lines:
         raise UserError(f"{data}: the test set has no sentence")
@@ -50,7 +50,7 @@ def read_sentences(data: Path, pieces: int, count: int) -> Sentences:
 
 def make_sentences(pieces: int, count: int) -> Sentences:
     """Drawn at random, always the same."""
-    draws = Random(seed_for(SEED, "sentences"))
+    draws = Random(derive_seed(SEED, "sentences"))
     lengths = [min(max(round(draws.gauss(USUAL, SPREAD)), SHORTEST), LONGEST) for _ in range(count)]
     return numbered([[draws.randrange(pieces) for _ in range(length)] for length in lengths], pieces)
 
@@ -58,6 +58,6 @@ def make_sentences(pieces: int, count: int) -> Sentences:
 def numbered(rows: Sequence[Sequence[int]], pieces: int) -> Sentences:
     """Each piece becomes a word, its number, so that engines can be given and give back ids alone."""
     most = max(pieces, 1 + max(max(row) for row in rows))
-    tokenizer = Whitespace().learn([" ".join(map(str, range(most)))])
+    tokenizer = WhitespaceTokenizerTrainer().train([" ".join(map(str, range(most)))])
     found = tokenizer.encode(" ".join(map(str, row)) for row in rows)
     return Sentences(sorted(found, key=len, reverse=True), tokenizer)

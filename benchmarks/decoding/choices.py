@@ -19,7 +19,7 @@ SEARCHES: Mapping[str, Settings] = {
     "beam-10": ("translate.search={type: beam, size: 10, length_penalty: average}",),
     "beam-5-none": ("translate.search={type: beam, size: 5, length_penalty: none}",),
     "beam-5-none-greedy": (
-        "translate.search={type: beam, size: 5, length_penalty: none, stop: limit, keep_greedy: true}",
+        "translate.search={type: beam, size: 5, length_penalty: none, stop_rule: limit, keep_greedy: true}",
     ),
     "beam-5-gnmt": ("translate.search={type: beam, size: 5, length_penalty: {type: gnmt, alpha: 0.6}}",),
     "beam-5-reward": ("translate.search={type: beam, size: 5, length_penalty: {type: reward, gamma: 0.5}}",),

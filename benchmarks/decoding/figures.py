@@ -10,7 +10,7 @@ from benchmarks.decoding.rows import Row
 from benchmarks.page import table
 from benchmarks.shares import Share
 
-from weft.metric.score import Score
+from weft.metrics.scores import MetricScore
 
 Figures: TypeAlias = Mapping[str, Sequence[Row]]  # the rows of each model
 
@@ -48,9 +48,9 @@ def cells(row: Row) -> list[str]:
     ]
 
 
-def with_interval(score: Score) -> str:
+def with_interval(score: MetricScore) -> str:
     """One line alone has no interval."""
-    return f"{score.value:.1f}" if score.interval is None else f"{score.value:.1f} ± {score.interval.half():.1f}"
+    return f"{score.value:.1f}" if score.interval is None else f"{score.value:.1f} ± {score.interval.half_width():.1f}"
 
 
 def percent(share: Share) -> str:
@@ -88,7 +88,7 @@ def row_as_json(row: Row) -> dict[str, Any]:
     }
 
 
-def score_as_json(score: Score) -> dict[str, Any]:
+def score_as_json(score: MetricScore) -> dict[str, Any]:
     return {
         "value": score.value,
         "interval": None if score.interval is None else score.interval._asdict(),

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from benchmarks.decoding.choices import SEARCHES
 
 from weft.core.errors import UserError
-from weft.engine.load import load_translator
-from weft.engine.translator import Translator
+from weft.inference.loader import load_translator
+from weft.inference.translator import Translator
 
 
 class Found(NamedTuple):

@@ -9,14 +9,13 @@ from benchmarks.decoding.choices import GREEDY
 from benchmarks.decoding.measuring import Found
 from benchmarks.shares import Share
 
-from weft.metric.compare import Settings, score_systems
-from weft.metric.lines import Options
-from weft.metric.material import Material, System
-from weft.metric.sacre import words
-from weft.metric.score import Score
+from weft.metrics.bleu import bleu_word_splitter
+from weft.metrics.comparison import ComparisonSettings, score_systems
+from weft.metrics.references import ComparisonData, SystemOutput
+from weft.metrics.scores import MetricOptions, MetricScore
 
-OPTIONS = Options(lowercase=True)
-SETTINGS = Settings(metrics=("bleu", "chrf"), options=OPTIONS, test="randomisation", trials=1000)
+OPTIONS = MetricOptions(lowercase=True)
+SETTINGS = ComparisonSettings(metrics=("bleu", "chrf"), options=OPTIONS, test="randomization", trials=1000)
 TIE = 1e-4  # log-probabilities in float32 differ by less with the lines of a batch
 
 
@@ -35,8 +34,8 @@ class Row(NamedTuple):
 
     search: str
     lines: int
-    bleu: Score
-    chrf: Score
+    bleu: MetricScore
+    chrf: MetricScore
     p: float | None
     length: float  # words for each word of the references
     seconds: float
@@ -49,8 +48,8 @@ class Row(NamedTuple):
 
 def rows_of(found: Mapping[str, Found], references: Sequence[str]) -> list[Row]:
     """In the order of the searches."""
-    systems = [System(name, one.texts) for name, one in found.items()]
-    results = score_systems(Material(systems, [[reference] for reference in references]), SETTINGS)
+    systems = [SystemOutput(name, one.texts) for name, one in found.items()]
+    results = score_systems(ComparisonData(systems, [[reference] for reference in references]), SETTINGS)
     return [
         Row(
             bleu.system,
@@ -77,6 +76,6 @@ def below_greedy(found: Mapping[str, Found], search: str) -> list[Below] | None:
 
 def length_ratio(outputs: Sequence[str], references: Sequence[str]) -> float:
     """Words of all outputs / words of all references, as BLEU splits and counts them for its brevity penalty."""
-    split = words(OPTIONS)
+    split = bleu_word_splitter(OPTIONS)
     written, wanted = (sum(len(split(line)) for line in lines) for lines in (outputs, references))
     return written / wanted

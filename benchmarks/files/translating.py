@@ -9,7 +9,7 @@ from pathlib import Path
 from benchmarks.files.clock import Turn, timed
 
 from weft.core.errors import UserError
-from weft.data.lines import read_lines
+from weft.data.text_files import read_lines
 
 
 def first_lines(file: Path, count: int, into: Path) -> list[str]:

@@ -13,18 +13,17 @@ from typing import NamedTuple, TypeAlias
 from torch import Tensor, nn
 
 from weft.core.padded import Padded
-from weft.core.tree import Tree
-from weft.nn.attention import SelfAttention
-from weft.nn.cells.lstm import LSTM
-from weft.nn.cells.role import zeros
-from weft.nn.cells.unroll import unroll
-from weft.nn.convolution import GatedConvolution, centred
+from weft.core.state import TensorTree
+from weft.nn.cells.cell import run_stepwise, zero_states
+from weft.nn.cells.lstm import LSTMCell
+from weft.nn.convolution import GatedConvolution, pad_centered
+from weft.nn.self_attention import SelfAttention
 
 HEAD = 64  # numbers of a head, as published: a wider layer has more heads
-REACH = 16  # positions to either side
+WINDOW = 16  # positions to either side
 KERNEL = 3
 
-Run: TypeAlias = Callable[[LSTM, Padded, Tree], tuple[Padded, Tree]]
+Run: TypeAlias = Callable[[LSTMCell, Padded, TensorTree], tuple[Padded, TensorTree]]
 
 
 class Powers(NamedTuple):
@@ -46,14 +45,14 @@ class Kind(NamedTuple):
 
 
 class Attending(nn.Module):
-    """Multi-head self-attention with its projections, to all positions or to those at most `reach` away."""
+    """Multi-head self-attention with its projections, to all positions or to those at most `window` away."""
 
-    def __init__(self, dim: int, *, reach: int | None = None):
+    def __init__(self, dim: int, *, window: int | None = None):
         super().__init__()
-        self.attention = SelfAttention(dim, heads=1 if dim % HEAD else dim // HEAD, reach=reach)
+        self.attention = SelfAttention(dim, heads=1 if dim % HEAD else dim // HEAD, window=window)
 
     def forward(self, x: Tensor) -> Tensor:
-        y: Tensor = self.attention(x, Padded.whole(x).bias(x.dtype)[:, None, None, :])[0]
+        y: Tensor = self.attention(x, Padded.unpadded(x).bias(x.dtype)[:, None, None, :])[0]
         return y
 
 
@@ -62,11 +61,11 @@ class Recurring(nn.Module):
 
     def __init__(self, dim: int, *, run: Run):
         super().__init__()
-        self.cell = LSTM(dim, 0, dim=dim)
+        self.cell = LSTMCell(dim, 0, dim=dim)
         self.run = run
 
     def forward(self, x: Tensor) -> Tensor:
-        outputs, _ = self.run(self.cell, Padded.whole(x), self.cell.start(zeros(self.cell, x)))
+        outputs, _ = self.run(self.cell, Padded.unpadded(x), self.cell.start(zero_states(self.cell, x)))
         return outputs.data
 
 
@@ -75,17 +74,17 @@ class Convolving(nn.Module):
 
     def __init__(self, dim: int):
         super().__init__()
-        self.convolution = GatedConvolution(dim, dim, kernel=KERNEL)
+        self.convolution = GatedConvolution(dim, dim, kernel_size=KERNEL)
 
     def forward(self, x: Tensor) -> Tensor:
-        y: Tensor = self.convolution(centred(Padded.whole(x), KERNEL))
+        y: Tensor = self.convolution(pad_centered(Padded.unpadded(x), KERNEL))
         return y
 
 
 KINDS = (
     Kind("self-attention", "n² d", Powers(2, 1), "1", "1", Attending),
-    Kind("restricted self-attention", "r n d", Powers(1, 1), "1", "n / r", partial(Attending, reach=REACH)),
-    Kind("LSTM, torch's kernel", "n d²", Powers(1, 2), "n", "n", partial(Recurring, run=LSTM.run)),
-    Kind("LSTM, our own loop", "n d²", Powers(1, 2), "n", "n", partial(Recurring, run=unroll)),
+    Kind("restricted self-attention", "r n d", Powers(1, 1), "1", "n / r", partial(Attending, window=WINDOW)),
+    Kind("LSTM, torch's kernel", "n d²", Powers(1, 2), "n", "n", partial(Recurring, run=LSTMCell.run)),
+    Kind("LSTM, our own loop", "n d²", Powers(1, 2), "n", "n", partial(Recurring, run=run_stepwise)),
     Kind("convolution", "k n d²", Powers(1, 2), "1", "n / k; log_k n dilated", Convolving),
 )

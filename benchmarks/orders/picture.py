@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator
 
-from weft.inspect.lettering import FAINT, INK, LINES
+from weft.visualize.figures import GRID_COLOR, MUTED_COLOR, TEXT_COLOR
 
 INCHES, DOTS = (9.6, 4.3), 125.0
 ROOM = 1.5  # above and below all lines
@@ -50,9 +50,9 @@ def draw(kinds: Sequence[Kind], found: Medians, what: str) -> Figure:
         name_axes(axes, panel)
     measured = [1000 * seconds for sizes in found.values() for seconds in sizes.values()]
     whole.axes[0].set_ylim(min(measured) / ROOM, max(measured) * ROOM)  # orders may leave it
-    whole.axes[0].set_ylabel(f"milliseconds, {what}", color=INK)
+    whole.axes[0].set_ylabel(f"milliseconds, {what}", color=TEXT_COLOR)
     whole.align_xlabels()
-    whole.legend(handles=legend(kinds), loc="outside lower center", ncols=3, frameon=False, labelcolor=INK)
+    whole.legend(handles=legend(kinds), loc="outside lower center", ncols=3, frameon=False, labelcolor=TEXT_COLOR)
     return whole
 
 
@@ -73,12 +73,12 @@ def name_axes(axes: Axes, panel: Panel) -> None:
     axes.yaxis.set_major_formatter("{x:g}")
     axes.set_xticks(panel.numbers, [str(number) for number in panel.numbers], rotation=45, fontsize=8.5)
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.tick_params(color=FAINT, labelcolor=INK, which="both", length=2)
-    axes.set_title(panel.title, fontsize=10.5, color=INK)
-    axes.set_xlabel(panel.axis, color=INK)
-    axes.grid(color=LINES, linewidth=0.6)
+    axes.tick_params(color=MUTED_COLOR, labelcolor=TEXT_COLOR, which="both", length=2)
+    axes.set_title(panel.title, fontsize=10.5, color=TEXT_COLOR)
+    axes.set_xlabel(panel.axis, color=TEXT_COLOR)
+    axes.grid(color=GRID_COLOR, linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.spines[["left", "bottom"]].set_color(FAINT)
+    axes.spines[["left", "bottom"]].set_color(MUTED_COLOR)
 
 
 def legend(kinds: Sequence[Kind]) -> list[Line2D]:
@@ -86,4 +86,4 @@ def legend(kinds: Sequence[Kind]) -> list[Line2D]:
         Line2D([], [], color=colour, marker=marker, markersize=4, linewidth=1.5, label=f"{kind.name}: {kind.order}")
         for kind, (colour, marker) in zip(kinds, LOOKS, strict=True)
     ]
-    return [*measured, Line2D([], [], color=INK, linestyle=":", linewidth=1.1, label="the published order")]
+    return [*measured, Line2D([], [], color=TEXT_COLOR, linestyle=":", linewidth=1.1, label="the published order")]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from weft.config.recipe import Recipe
 from weft.core.errors import UserError
-from weft.text.settings import learn_tokenizers
+from weft.text.text_config import train_tokenizers
 from weft.text.tokenizer import Tokenizer
 
 SIDES = ("source", "target")
@@ -41,7 +41,7 @@ def write_pieces(recipe: Recipe, folder: Path) -> Pieces:
     pairs = [pair for pair in recipe.data.splits()["train"].pairs() if all(line.strip() for line in pair)]
     if not pairs:
         raise UserError("the training files have no pair without an empty side: give others")
-    _, tokenizer = learn_tokenizers(recipe.text, pairs, recipe.train.seed)
+    _, tokenizer = train_tokenizers(recipe.text, pairs, recipe.train.seed)
     sides = [spelled(tokenizer, lines) for lines in zip(*pairs, strict=True)]
     for side, rows in zip(SIDES, sides, strict=True):
         write_rows(folder / f"train.{side}", rows)
@@ -55,7 +55,7 @@ def write_pieces(recipe: Recipe, folder: Path) -> Pieces:
 
 def spelled(tokenizer: Tokenizer, lines: Iterable[str]) -> list[list[str]]:
     """The pieces of each line. One that holds white space goes by its number: toolkits differ in where they cut."""
-    names = [name(number, piece) for number, piece in enumerate(tokenizer.pieces(range(tokenizer.size)))]
+    names = [name(number, piece) for number, piece in enumerate(tokenizer.tokens(range(tokenizer.size)))]
     return [[names[token] for token in row] for row in tokenizer.encode(lines)]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from weft.core.errors import UserError
-from weft.store.files import write_atomically
+from weft.core.files import write_atomically
 
 TORCH = "torch==2.13.0"
 FOLDER = Path("~/.cache/weft-peers")

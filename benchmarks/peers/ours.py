@@ -20,9 +20,9 @@ def command(job: Job[Shape], model: Mapping[str, Any], precision: str, parts: in
     """parts: in how many a batch is computed, one after the other, whose gradients make one update."""
     settings = {
         "data": data(job),
-        "text": {"source": {"type": "whitespace"}, "joint": True, "sample": job.pieces.pairs},
+        "text": {"source": {"type": "whitespace"}, "joint": True, "sample_size": job.pieces.pairs},
         "model": model,
-        "objective": {"type": "cross-entropy", "smoothing": job.training.smoothing},
+        "objective": {"type": "cross-entropy", "label_smoothing": job.training.smoothing},
         "train": {**training(job.training, parts), "precision": precision},
     }
     path = write_settings(job.folder / "weft.yaml", settings)
@@ -36,7 +36,7 @@ def data(job: Job[Shape]) -> dict[str, Any]:
         "cache": str(job.folder),
         "drop_duplicates": False,
         "max_length": 100_000,
-        "max_ratio": 100_000.0,
+        "max_length_ratio": 100_000.0,
     }
 
 
@@ -45,25 +45,25 @@ def training(task: Training[Shape], parts: int) -> dict[str, Any]:
         "seed": task.seed,
         "steps": task.steps,
         "batch_tokens": task.batch_tokens // parts,
-        "accumulate": parts,
-        "optimiser": {"type": "adam", "beta2": 0.999, "epsilon": 1e-8},
-        "schedule": {"type": "linear", "peak": task.rate, "warmup": 0, "floor": 1.0},  # stays at the peak
-        "clip": task.clip,
+        "gradient_accumulation": parts,
+        "optimizer": {"type": "adam", "beta2": 0.999, "epsilon": 1e-8},
+        "schedule": {"type": "linear", "learning_rate": task.rate, "warmup_steps": 0, "min_lr_ratio": 1.0},  # stays at the peak
+        "clip_norm": task.clip,
         "log_every": task.updates,
     }
 
 
 def recurrent(shape: Recurrent) -> dict[str, Any]:
-    embedding = {"type": "tokens", "dim": shape.embedding, "scaled": False, "dropout": shape.dropout}
+    embedding = {"type": "tokens", "dim": shape.embedding, "scale": False, "dropout": shape.dropout}
     return {
         "source": embedding,
-        "encoder": {"type": "recurrent", "cell": cell(shape, shape.hidden), "ways": "both", "merge": "concat"},
+        "encoder": {"type": "recurrent", "cell": cell(shape, shape.hidden), "directions": "both", "merge": "concat"},
         "target": embedding,
         "decoder": {
             "type": "luong",
             "cell": cell(shape, shape.decoder),
             "score": shape.score,
-            "feeding": True,
+            "input_feeding": True,
             "bridge": "copy",
             "dim": shape.decoder,
             "dropout": shape.dropout,
@@ -74,7 +74,7 @@ def recurrent(shape: Recurrent) -> dict[str, Any]:
 
 def cell(shape: Recurrent, dim: int) -> dict[str, Any]:
     """torch's GRU, which the peers use, resets after the product."""
-    return {"type": shape.cell, "dim": dim} | ({"reset": "after"} if shape.cell == "gru" else {})
+    return {"type": shape.cell, "dim": dim} | ({"reset_after": True} if shape.cell == "gru" else {})
 
 
 def transformer(shape: Transformer) -> dict[str, Any]:
@@ -83,7 +83,7 @@ def transformer(shape: Transformer) -> dict[str, Any]:
         "type": "transformer",
         "layers": shape.layers,
         "heads": shape.heads,
-        "hidden": shape.hidden,
+        "ffn_dim": shape.hidden,
         "dropout": shape.dropout,
         "attention_dropout": shape.dropout,
     }

@@ -1,4 +1,4 @@
-"""Weft: sequence-to-sequence models that you can train on a laptop, look inside and serve.
+"""Weft: sequence-to-sequence models that you can train on a laptop, inspect and serve.
 
 weft.train(["train.en", "train.de"], out="runs/x", minutes=30)
 weft.load("runs/x").translate(["A man sleeps."])[0].text
@@ -14,17 +14,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from weft.config.document import Plain
-    from weft.engine.completion import Completer
-    from weft.engine.several import Mean
-    from weft.engine.translator import Translator
-    from weft.model.freezing import Slot
+    from weft.config.yaml_files import PlainData
+    from weft.inference.ensemble import EnsembleMean
+    from weft.inference.language_model import Completer
+    from weft.inference.translator import Translator
+    from weft.models.model import Slot
 
 __all__ = ["finetune", "load", "load_language_model", "train"]
 
 
 def train(
-    what: str | Path | Sequence[str | Path] | dict[str, Plain],
+    recipe_or_files: str | Path | Sequence[str | Path] | dict[str, PlainData],
     *,
     out: str | Path,
     minutes: float | None = None,
@@ -33,19 +33,19 @@ def train(
 ) -> Path:
     """Train a model, and return the run folder.
 
-    what: a recipe (a YAML file, or the same as plain data), or data files for which one is chosen: two text files, one
-    .tsv or one .jsonl. overrides: settings to change, as "model.encoder.layers=6".
+    recipe_or_files: a recipe (a YAML file, or its content as a dict), or data files for which a recipe is chosen: two
+    text files, one .tsv or one .jsonl. overrides: settings to change, such as "model.encoder.layers=6".
 
-    Ctrl-C saves everything, then raises KeyboardInterrupt.
+    Ctrl-C saves a checkpoint, then raises KeyboardInterrupt.
     """
-    from weft.training.progress import display
-    from weft.training.start import start
+    from weft.training.progress import open_display
+    from weft.training.training_run import start_training
 
-    names = [what] if isinstance(what, str | Path) else what
-    given = names if isinstance(names, dict) else [str(name) for name in names]
-    with display() as shown:
-        end = start(given, Path(out), shown, settings=overrides, minutes=minutes, device=device)
-    if end == "interrupted":
+    names = [recipe_or_files] if isinstance(recipe_or_files, str | Path) else recipe_or_files
+    source = names if isinstance(names, dict) else [str(name) for name in names]
+    with open_display() as display:
+        outcome = start_training(source, Path(out), display, settings=overrides, minutes=minutes, device=device)
+    if outcome == "interrupted":
         raise KeyboardInterrupt
     return Path(out)
 
@@ -58,28 +58,29 @@ def finetune(
     mix: float = 0.0,
     freeze: Sequence[Slot] = (),
     extend: int | None = None,
-    keep_optimiser: bool = False,
+    keep_optimizer: bool = False,
     minutes: float | None = None,
     overrides: Sequence[str] = (),
     device: str = "auto",
 ) -> Path:
-    """Let the model in a run or model folder learn new data, and return the new run folder.
+    """Fine-tune the model in a run or model folder on new data, and return the new run folder.
 
-    mix: so many old pairs for every new one. freeze: parts that stay as they are. extend: new pieces at most (None:
-    letters and words that were unknown). What was gained and lost is in the folder's tuned.json.
+    mix: original pairs per new pair. freeze: slots whose weights do not change. extend: at most this many new tokens
+    (None: unknown letters and words only). Scores before and after are in the folder's finetuning_scores.json.
 
-    Ctrl-C saves everything, then raises KeyboardInterrupt; the same call goes on.
+    Ctrl-C saves a checkpoint, then raises KeyboardInterrupt; the same call resumes.
     """
-    from weft.training.progress import display
-    from weft.tuning.folder import TuningFolder
-    from weft.tuning.run import Wish, compare
-    from weft.tuning.run import finetune as tune
+    from weft.training.derived_runs import FinetuningFolder, FinetuningOptions
+    from weft.training.finetuning import compare_before_and_after
+    from weft.training.finetuning import finetune as tune
+    from weft.training.progress import open_display
 
-    wish = Wish(mix, tuple(freeze), extend, keep_optimiser, tuple(overrides), minutes, device)
-    with display() as shown:
-        if tune(Path(model), [str(file) for file in files], TuningFolder(Path(out)), shown, wish) == "interrupted":
+    folder = FinetuningFolder(Path(out))
+    options = FinetuningOptions(mix, tuple(freeze), extend, keep_optimizer, tuple(overrides), minutes)
+    with open_display() as display:
+        if tune(Path(model), [str(file) for file in files], folder, display, options, device) == "interrupted":
             raise KeyboardInterrupt
-        compare(TuningFolder(Path(out)), shown, device)
+        compare_before_and_after(folder, display, device)
     return Path(out)
 
 
@@ -87,33 +88,33 @@ def load(
     path: str | Path | Sequence[str | Path],
     *,
     weights: Sequence[float] | None = None,
-    mean: Mean = "probabilities",
+    mean: EnsembleMean = "probabilities",
     beam: int | None = None,
-    best: int | None = None,
+    n_best: int | None = None,
     overrides: Sequence[str] = (),
     device: str = "auto",
 ) -> Translator:
-    """The model in a run or model folder, ready to translate; or the models in several, as an ensemble.
+    """Load the model in a run or model folder for translation, or the models in several folders as an ensemble.
 
-    An ensemble is searched as its first model is configured. weights: how much each model counts (None: all the same).
-    mean: what is averaged at each step. overrides: how the model is used, as "translate.words=words.txt".
+    An ensemble uses the search of its first model. weights: of the models (None: all equal). mean: what is averaged at
+    each step. overrides: decoding settings, such as "translate.word_list=words.txt".
     """
     from weft.core.errors import UserError
-    from weft.engine.load import load_translator
-    from weft.engine.several import Joining
+    from weft.inference.ensemble import EnsembleOptions
+    from weft.inference.loader import load_translator
 
-    paths = [Path(path)] if isinstance(path, str | Path) else [Path(one) for one in path]
+    paths = [Path(path)] if isinstance(path, str | Path) else [Path(folder) for folder in path]
     if not paths:
-        raise UserError("load: got no folder, wanted the folder of a model, or those of several")
-    joining = Joining(tuple(paths[1:]), None if weights is None else tuple(weights), mean)
-    return load_translator(paths[0], device=device, beam=beam, best=best, overrides=overrides, joining=joining)
+        raise UserError("load: there is no folder: give the folder of a model, or of several")
+    ensemble = EnsembleOptions(tuple(paths[1:]), None if weights is None else tuple(weights), mean)
+    return load_translator(paths[0], device=device, beam=beam, n_best=n_best, overrides=overrides, ensemble=ensemble)
 
 
 def load_language_model(
     path: str | Path, *, samples: int = 1, temperature: float = 1.0, seed: int = 1, device: str = "auto"
 ) -> Completer:
-    """The language model in a run or model folder, ready to complete lines with so many samples each."""
-    from weft.engine.completion import load_language_model as load_trained
-    from weft.engine.completion import sampled
+    """Load the language model in a run or model folder, which completes lines with `samples` samples each."""
+    from weft.inference.language_model import load_language_model as load_trained
+    from weft.inference.language_model import sampling_completer
 
-    return sampled(load_trained(Path(path), device), samples, temperature, seed)
+    return sampling_completer(load_trained(Path(path), device), samples, temperature, seed)

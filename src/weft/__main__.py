@@ -1,4 +1,4 @@
-from weft.cli import main
+from weft.cli.main import main
 
 if __name__ == "__main__":
     main()

@@ -8,8 +8,8 @@ from random import Random
 from typing import Literal, NamedTuple, TypeAlias
 
 from weft.core.errors import UserError
-from weft.engine.choice import Wish, choose
-from weft.engine.load import load_translator
+from weft.inference.backends import BackendOptions, select_backend
+from weft.inference.loader import load_translator
 
 Ended: TypeAlias = Literal["told", "same", "other output", "crash"]
 LINES = ("the red cat sees a dog", "this house has a tree")
@@ -47,9 +47,9 @@ def damages(size: int, count: int, draws: Random) -> Iterator[Damage]:
 
 def translated(folder: Path, engine: Literal["torch", "ctranslate2"]) -> list[str]:
     """What the model says of a few lines."""
-    wish = Wish(engine, None, None, ())
-    chosen = choose(folder, wish, lambda: load_translator(folder))
-    return [translation.text for translation in chosen.engine.stream(LINES)]
+    wish = BackendOptions(engine, None, None, ())
+    chosen = select_backend(folder, wish, lambda: load_translator(folder))
+    return [translation.text for translation in chosen.backend.stream(LINES)]
 
 
 def trials(

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from system import toys
 from system.commands import weft
-from weft.engine.load import load_translator
-from weft.store.checkpoint import newest_checkpoint
+from weft.checkpoints.checkpoint import load_newest_checkpoint
+from weft.inference.loader import load_translator
 
 ENDLESS = 100_000  # steps
 ROOM = 2**28  # bytes
@@ -67,8 +67,8 @@ def filled(disk: Path, corpus: Path, beside: Path) -> Filled:
 
 def whole(run: Path) -> tuple[int | None, list[str]]:
     """The step of the newest whole checkpoint, and what the model in the folder says."""
-    checkpoint = newest_checkpoint(run / "checkpoints", lambda _: None)
-    step = None if checkpoint is None else int(checkpoint.state["position"]["step"])
+    checkpoint = load_newest_checkpoint(run / "checkpoints", lambda _: None)
+    step = None if checkpoint is None else int(checkpoint.state["cursor"]["step"])
     saved = (run / "best").exists() or (run / "last").exists()
     return step, [translation.text for translation in load_translator(run).stream(["the cat"])] if saved else []
 
@@ -77,7 +77,7 @@ def recipe_of(corpus: Path) -> dict[str, Any]:
     """A run that does not end, with a model of some megabytes and a checkpoint every other step."""
     node = toys.recipe(corpus, steps=ENDLESS)
     wide = {"dim": 256, "positions": "sinusoidal"}
-    layer = {"type": "transformer", "layers": 1, "heads": 2, "hidden": 256}
+    layer = {"type": "transformer", "layers": 1, "heads": 2, "ffn_dim": 256}
     node["model"] = {"source": wide, "encoder": layer, "target": wide, "decoder": layer, "tie": "all"}
     node["train"] |= {"checkpoint_steps": 2, "validation": {"every": 2, "lines": 1, "search": "greedy"}, "log_every": 1}
     return node

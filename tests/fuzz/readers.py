@@ -4,6 +4,7 @@ Each is given a folder of its own to put the bytes into, and some good input to 
 """
 
 import asyncio
+import json
 from collections.abc import Callable, Mapping
 from io import BytesIO
 from pathlib import Path
@@ -16,33 +17,30 @@ from starlette.types import Message
 from torch import zeros
 
 from fuzz import run_files, yaml_text
-from weft.config.document import read_document
-from weft.config.reader import read
+from weft.checkpoints.data_files import explain_load_errors
+from weft.checkpoints.manifest import MANIFEST_FILE, check_manifest, write_manifest
+from weft.checkpoints.model_extras import load_shortlist, read_saved_calibration
+from weft.checkpoints.model_folder import SHORTLIST_FILE
 from weft.config.recipe import Recipe
 from weft.config.registry import REGISTRY
-from weft.control.glossary import read_glossary
-from weft.control.json_lines import read_requests
+from weft.config.serialization import from_dict
+from weft.config.yaml_files import read_yaml
 from weft.core.errors import UserError
-from weft.data.lines import read_lines
-from weft.data.pairs import read_pairs
-from weft.data.shards import Kind, Shard
-from weft.picture.opening import read_grey
-from weft.picture.reader import PictureReader
-from weft.serve.bodies import read_any, read_json
-from weft.serve.keys import read_keys
-from weft.serve.libretranslate import Translate
-from weft.serve.limits import Limits
-from weft.serve.parting import Parted, part_html, part_text
-from weft.serve.refusal import RefusedError
-from weft.serve.v1 import TranslateLines
-from weft.store.calibration import read_calibration
-from weft.store.manifest import MANIFEST, check_manifest, write_manifest
-from weft.store.place import SHORTLIST
-from weft.store.shortlist import load_shortlist
-from weft.store.tensors import loading
-from weft.text.learners import BPE, Unigram, Word
-from weft.text.sentences import Splitter
+from weft.data.image_codec import ImageCodec
+from weft.data.image_files import read_grayscale
+from weft.data.pair_files import Shard, ShardFormat, read_pairs
+from weft.data.text_files import read_lines
+from weft.decoding.constraints.glossary import read_glossary
+from weft.decoding.constraints.request_reader import parse_requests
+from weft.serve.api_v1 import TranslateRequest
+from weft.serve.auth import read_api_keys
+from weft.serve.dependencies import json_or_form
+from weft.serve.document_split import SplitDocument, split_html, split_text
+from weft.serve.http_errors import ApiError
+from weft.serve.libretranslate import LibreTranslateRequest
+from weft.text.sentences import SentenceSplitter
 from weft.text.tokenizer import Tokenizer
+from weft.text.tokenizer_training import BPETokenizerTrainer, UnigramTokenizerTrainer, WordTokenizerTrainer
 
 Read: TypeAlias = Callable[[Path, bytes], None]
 SOME_TEXT = ["the red cat sees a dog", "a small tree, 3 houses", "this is a río"] * 3
@@ -73,22 +71,22 @@ def read_safely(reader: Reader, folder: Path, content: bytes) -> bool:
 
 
 def configuration(folder: Path, content: bytes) -> None:
-    read(read_document(written(folder / "recipe.yaml", content)), Recipe, REGISTRY)
+    from_dict(read_yaml(written(folder / "recipe.yaml", content)), Recipe, REGISTRY)
 
 
 def manifest(folder: Path, content: bytes) -> None:
-    written(folder / MANIFEST, content)
+    written(folder / MANIFEST_FILE, content)
     check_manifest(folder)
 
 
 def tensors(folder: Path, content: bytes) -> None:
     path = written(folder / "weights.safetensors", content)
-    with loading(path):
+    with explain_load_errors(path):
         load_file(path)
 
 
 def shortlist(folder: Path, content: bytes) -> None:
-    written(folder / SHORTLIST, content)
+    written(folder / SHORTLIST_FILE, content)
     load_shortlist(folder)
 
 
@@ -99,12 +97,12 @@ def tokenizer(folder: Path, content: bytes) -> None:
 
 
 def pictures_settings(folder: Path, content: bytes) -> None:
-    PictureReader.load(written(folder / "source.picture.json", content)).vocabulary()
+    ImageCodec.load(written(folder / "source.image.json", content)).vocabulary()
 
 
 def calibration(folder: Path, content: bytes) -> None:
     written(folder / "confidence.json", content)
-    read_calibration(folder)
+    read_saved_calibration(folder)
 
 
 def glossary(folder: Path, content: bytes) -> None:
@@ -112,15 +110,15 @@ def glossary(folder: Path, content: bytes) -> None:
 
 
 def requests(folder: Path, content: bytes) -> None:
-    for request in read_requests(read_lines(written(folder / "lines.jsonl", content))):
+    for request in parse_requests(read_lines(written(folder / "lines.jsonl", content))):
         assert "\n" not in request.text
 
 
 def picture(folder: Path, content: bytes) -> None:
-    assert read_grey(written(folder / "picture.png", content), 32).height == 32
+    assert read_grayscale(written(folder / "picture.png", content), 32).height == 32
 
 
-def pairs_of(kind: Kind) -> Read:
+def pairs_of(kind: ShardFormat) -> Read:
     def pairs(folder: Path, content: bytes) -> None:
         path = written(folder / f"pairs.{kind}", content)
         for pair in read_pairs(Shard((path,), kind), ("source", "target")):
@@ -138,15 +136,15 @@ def lines_in(ending: str) -> Read:
 
 
 def keys(folder: Path, content: bytes) -> None:
-    assert read_keys(written(folder / "keys", content))
+    assert read_api_keys(written(folder / "keys", content))
 
 
-def parted(part: Callable[[str, Splitter], Parted]) -> Read:
+def parted(part: Callable[[str, SentenceSplitter], SplitDocument]) -> Read:
     """A text of a request, cut into sentences and put together again."""
 
     def parts(_folder: Path, content: bytes) -> None:
-        found = part(content.decode("utf-8", "replace"), Splitter())
-        found.filled(found.sentences)
+        found = part(content.decode("utf-8", "replace"), SentenceSplitter())
+        found.fill(found.sentences)
 
     return parts
 
@@ -155,7 +153,7 @@ def body_of(content_type: str) -> Read:
     def body(_folder: Path, content: bytes) -> None:
         try:
             asyncio.run(_read_body(content_type, content))
-        except RefusedError as error:
+        except ApiError as error:
             raise UserError(str(error)) from error
 
     return body
@@ -167,9 +165,12 @@ async def _read_body(content_type: str, content: bytes) -> None:
 
     headers = [(b"content-type", content_type.encode())]
     scope = {"type": "http", "method": "POST", "headers": headers, "query_string": b"", "path": "/translate"}
-    await read_any(Request(scope, receive), Translate, Limits())
+    await json_or_form(LibreTranslateRequest)(Request(scope, receive))
     if content_type == "application/json":
-        await read_json(Request(scope, receive), TranslateLines, Limits())
+        try:
+            TranslateRequest.model_validate(json.loads(content))  # as FastAPI does
+        except (ValueError, RecursionError) as error:
+            raise ApiError(400, "Invalid request") from error
 
 
 def written(path: Path, content: bytes) -> Path:
@@ -187,7 +188,7 @@ def texts(*seeds: bytes) -> Callable[[Path], list[bytes]]:
 def manifest_seeds(folder: Path) -> list[bytes]:
     written(folder / "config.json", b"{}")
     write_manifest(folder, {"kind": "model"})
-    return [(folder / MANIFEST).read_bytes()]
+    return [(folder / MANIFEST_FILE).read_bytes()]
 
 
 def tensor_seeds(folder: Path) -> list[bytes]:
@@ -196,8 +197,12 @@ def tensor_seeds(folder: Path) -> list[bytes]:
 
 
 def tokenizer_seeds(_folder: Path) -> list[bytes]:
-    learners = (BPE(size=40, unknown="token"), Unigram(size=40, unknown="token"), Word(size=20))
-    return [learner.learn(SOME_TEXT).describe().encode() for learner in learners]
+    learners = (
+        BPETokenizerTrainer(vocab_size=40, byte_fallback=False),
+        UnigramTokenizerTrainer(vocab_size=40, byte_fallback=False),
+        WordTokenizerTrainer(vocab_size=20),
+    )
+    return [learner.train(SOME_TEXT).to_json().encode() for learner in learners]
 
 
 def picture_seeds(_folder: Path) -> list[bytes]:
@@ -253,8 +258,8 @@ def readers() -> Mapping[str, Reader]:
         "requests": Reader(requests, asked, JSON_WORDS),
         "picture": Reader(picture, picture_seeds),
         "keys": Reader(keys, texts(b"# mine\n0123456789abcdef\n\n"), (b"#", b"\n")),
-        "text": Reader(parted(part_text), texts(b"One. Two!\n\n Mr. Three?\r\n"), (b". ", b"\n", b"\xc2\xa0")),
-        "page": Reader(parted(part_html), texts(PAGE), PAGE_WORDS),
+        "text": Reader(parted(split_text), texts(b"One. Two!\n\n Mr. Three?\r\n"), (b". ", b"\n", b"\xc2\xa0")),
+        "page": Reader(parted(split_html), texts(PAGE), PAGE_WORDS),
         "data-json": Reader(run_files.facts, lambda _: [run_files.facts_seed()], JSON_WORDS),
         "state-json": Reader(run_files.state, lambda _: run_files.state_seeds(), JSON_WORDS),
         "finetune-json": Reader(run_files.tuned, lambda _: [run_files.tuned_seed()], JSON_WORDS),

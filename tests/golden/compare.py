@@ -1,4 +1,4 @@
-"""Compare the code as it is with the golden numbers: PYTHONPATH=tests python -m golden.compare
+"""Compare the current code with the golden numbers: PYTHONPATH=tests python -m golden.compare
 
 Exit code 1 if any value differs.
 """
@@ -36,8 +36,8 @@ def main() -> None:
     for section, label in sorted(known - {*golden.entries()}):
         different += 1
         print(f"{section} / {label}: recorded, but not computed")
-    kept = "equal" if exact else "equal or not compared"
-    print(f"{equal:,} values {kept}, {different:,} different, in {time.monotonic() - began:.0f} seconds")
+    outcome = "equal" if exact else "equal or not compared"
+    print(f"{equal:,} values {outcome}, {different:,} different, in {time.monotonic() - began:.0f} seconds")
     sys.exit(1 if different else 0)
 
 

@@ -62,9 +62,9 @@ def write_all(folder: Path) -> None:
 
 
 def write_flawed(folder: Path, draws: Random) -> None:
-    """Write pairs with problems planted among good ones; "planted" has some that no training accepts, too."""
+    """Write good pairs and pairs with problems; the files "planted" also have some that training rejects."""
     good = [tuple(f"{side} {number}." for side in sentence(draws)) for number in range(60)]
-    valid = [(one.strip(), "x") for one in (folder / "valid.src").read_text("utf-8").splitlines()[:1]]
+    valid = [(line.strip(), "x") for line in (folder / "valid.src").read_text("utf-8").splitlines()[:1]]
     pairs = [*good[:20], *FLAWS, *good[20:40], *good[3:8], *valid, *good[40:]]
     pairs += [("this line is common", f"{noun} cist") for noun in NOUNS.values()]
     for side, ending in enumerate(("src", "tgt")):

@@ -48,11 +48,12 @@ UNSTABLE = {"accuracy", "outputs", *names.METRICS.values()}  # of a run: they ju
 
 
 class Rule(NamedTuple):
-    """What is compared on another machine.
+    """How values are compared on another machine.
 
     relative: largest difference of two floats, relative to the larger of them or to `floor`; twenty times that for
-    gradient norms. first: so many elements of each list, since later updates diverge. texts: whether texts and whole
-    numbers are compared, too; if not, only floats of outputs that have the same text are. without: keys left out.
+    gradient norms. first: how many elements of each list are compared, since later updates diverge. texts: whether
+    texts and whole numbers are compared; if not, only floats of outputs that have the same text are. without: keys
+    that are not compared.
     """
 
     relative: float
@@ -70,7 +71,7 @@ class Rule(NamedTuple):
 
 
 class ToTheBit(Rule):
-    """What is compared on the same machine: everything."""
+    """How values are compared on the same machine: all of them, to the bit."""
 
     def same(self, recorded: object, computed: object, key: str) -> bool:
         return recorded == computed and type(recorded) is type(computed)

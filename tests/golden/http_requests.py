@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-LIMITS = {"characters": 600, "texts": 8, "body": 4000, "beam": 8, "inspected": 120}
+LIMITS = {"characters": 600, "texts": 8, "body_bytes": 4000, "beam": 8, "inspected_characters": 120}
 MODELS = ("bahdanau, searched", "transformer, searched", "ctc, searched")
 LANGUAGES = ("en:de", "en:fr", "ru:it")
 RECURRENT, BLOCKS, FRAMES = "bahdanau-searched", "transformer-searched", "ctc-searched"  # by their folders
@@ -51,22 +51,22 @@ CALLS: dict[str, Call] = {
     "health": Call("GET", "/health"),
     "lines": lines(CAT, TREE, ""),
     "lines with details": lines(
-        CAT, beam=4, best=3, tell=["details", "alignment", "attention"], likeliest=2, model=BLOCKS
+        CAT, beam=4, n_best=3, outputs=["tokens", "alignment", "attention"], top_tokens=2, model=BLOCKS
     ),
     "lines of paragraphs": lines(f"{CAT}. {TREE}.", paragraphs=True),
     "lines with constraints": lines(
         {"text": CAT, "prefix": "li", "include": ["mola", ["flumo", "arbo"]], "exclude": ["un hundo"]},
         {"text": TREE, "vocabulary": ["li", "kaso", "havet"]},
         {"text": "the dog has 42 cats", "protect": ["numbers"]},
-        {"text": TREE, "prefix": "li arbo", "bias": 0.5},
+        {"text": TREE, "prefix": "li arbo", "prefix_bias": 0.5},
         {"text": TREE, "include": ["kaso", "arbo"], "ordered": True},
         beam=4,
     ),
-    "lines to ctc": lines(CAT, model=FRAMES, tell=["details"]),
+    "lines to ctc": lines(CAT, model=FRAMES, outputs=["tokens"]),
     "stream": Call("POST", "/v1/stream", {"line": CAT, "model": RECURRENT, "beam": 2}),
-    "inspect words": inspect("words", others=3),
+    "inspect words": inspect("words", alternatives=3),
     "inspect attention of words": inspect("attention"),
-    "inspect attention of tokens, recurrent": inspect("attention", model=RECURRENT, unit="pieces"),
+    "inspect attention of tokens, recurrent": inspect("attention", model=RECURRENT, unit="tokens"),
     "inspect search": inspect("search", beam=3),
     "inspect gates": inspect("gates", model=RECURRENT, gradients=True),
     "inspect positions": inspect("positions", "the cat"),
@@ -80,7 +80,7 @@ CALLS: dict[str, Call] = {
     "error: too many texts": simple(["a"] * 9),
     "error: body too large": simple("x" * 5000),
     "error: beam too large": lines(CAT, beam=9),
-    "error: more outputs than the beam": lines(CAT, beam=2, best=3),
+    "error: more outputs than the beam": lines(CAT, beam=2, n_best=3),
     "error: unknown model": lines(CAT, model="none"),
     "error: unknown language": simple(target="xx"),
     "error: missing field": Call("POST", "/translate", {"q": CAT}),
@@ -95,13 +95,14 @@ CALLS: dict[str, Call] = {
     "error: gates of a transformer": inspect("gates"),
     "error: frames of a decoder": inspect("frames"),
     "error: line too long to inspect": inspect("words", "the cat " * 20),
-    "error: contradiction": lines({"text": CAT, "bias": 0.5}),
+    "error: contradiction": lines({"text": CAT, "prefix_bias": 0.5}),
     "error: reload without keys": Call("POST", "/v1/reload", {}),
 }
 
 STATUS_ONLY = {"health", "counters", "description", "page"}  # their bodies are names, prose or times
 
-# None: left out, since it changes or is prose. A key "path field" is of one endpoint alone, and counts before "field".
+# None: left out, since it changes or is prose. A key may have the path of an endpoint before it, or the field that
+# contains it: "/path field" counts before "parent.field", and that before "field".
 FIELDS: dict[str, str | None] = {
     "translatedText": "translation",
     "detectedLanguage": "detected language",
@@ -117,51 +118,51 @@ FIELDS: dict[str, str | None] = {
     "target": "target",
     "text": "text",
     "score": "log-probability",
-    "cut": "truncated",
+    "truncated": "truncated",
     "finished": "finished",
-    "ranked_by": "rank",
-    "pieces": "tokens",
-    "piece_scores": "token scores",
-    "asked": "constraints",
+    "ranking_score": "rank",
+    "tokens": "tokens",
+    "token_scores": "token scores",
+    "constraints": "constraints",
     "phrases": "phrases",
     "met": "met",
     "forced": "forced",
     "protected": "kept spans",
-    "kind": "span kind",
-    "by": None,
+    "constraints.kind": "constraints",
+    "protected.kind": "span kind",
+    "method": None,
     "alignment": "alignment",
     "attention": "attention",
-    "source_pieces": "source tokens",
+    "source_tokens": "source tokens",
     "weights": "attention weights",
-    "likeliest": "alternatives of each token",
-    "piece": "token",
+    "top_tokens": "alternatives of each token",
+    "token": "token",
     "sentences": "sentences",
     "words": "translated words",
     "scores": "token scores",
-    "others": "other tokens",
+    "/v1/inspect/words alternatives": "other tokens",
     "prefix": "prefix up to here",
     "layers": "attention of layers",
     "remarks": None,
     "steps": "search steps",
     "outcome": "outcome",
-    "compared_by": "rank",
     "parent": "parent",
     "gates": "gates",
     "gradients": "gradient flow",
-    "place": None,
+    "module": None,
     "labels": "positions",
-    "open": "mean opening",
-    "hidden": "hidden state",
-    "cell": "cell state",
-    "factor": "largest singular value",
+    "activations": "mean opening",
+    "hidden_state": "hidden state",
+    "cell_state": "cell state",
+    "spectral_norm": "largest singular value",
     "sides": "sides",
     "side": "side",
     "vectors": "position vectors",
     "classes": "classes",
-    "symbols": "best path",
+    "best_path": "best path",
     "probabilities": "frame probabilities",
-    "engine": None,
-    "mark": None,
+    "backend": None,
+    "fingerprint": None,
     "queue": "queue length",
 }
 VALUES: dict[str, dict[str, str]] = {  # of fields whose values are names
@@ -169,11 +170,10 @@ VALUES: dict[str, dict[str, str]] = {  # of fields whose values are names
         "output": "output",
         "finished": "finished",
         "extended": "extended",
-        "left": "unfinished",
+        "unfinished": "unfinished",
         "dropped": "pruned",
     },
-    "asked": {"prefix": "prefix", "include": "include", "exclude": "exclude"},
-    "kind": {"numbers": "number"},
+    "kind": {"prefix": "prefix", "include": "include", "exclude": "exclude", "numbers": "number"},
     "side": {"source": "source", "target": "target"},
 }
 EVENTS = {"prefix": "partial translation", "translation": "translation"}  # of a stream

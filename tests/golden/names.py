@@ -9,32 +9,31 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from weft.check.inputs import read_inputs
-from weft.check.run import check as check_corpora
-from weft.check.run import fix as fix_corpora
-from weft.config.load import load_recipe
-from weft.config.recipe import Recipe
-from weft.control.glossary import read_glossary
-from weft.control.request import Request
-from weft.data.batches import Batches
-from weft.engine.calibrating import Good, calibrate_model
-from weft.engine.completion import Completer, likeliest, load_language_model, sampled
-from weft.engine.load import load_translator
-from weft.engine.records import as_line, pairs_of
-from weft.engine.reranking import make_reranker
-from weft.engine.scoring import load_scorer
-from weft.engine.several import Joining
-from weft.engine.shortlisting import learn_shortlist
-from weft.engine.translation import Translation
-from weft.engine.translator import Translator
-from weft.engine.wanted import Wanted
-from weft.metric.evaluate import evaluate_with_intervals
-from weft.metric.lines import Lines
-from weft.store.place import find_model
-from weft.text.shortlist import Size
-from weft.training.prepare import PreparedData, prepare
-from weft.training.ranks import ON_CPU
-from weft.training.start import start
+from weft.checkpoints.model_folder import find_model
+from weft.cli.check import read_check_inputs
+from weft.config.recipe import Recipe, load_recipe
+from weft.data.batches import BatchLoader
+from weft.data.checks.quality_check import check_corpora, clean_training_data
+from weft.decoding.constraints.glossary import read_glossary
+from weft.decoding.constraints.request import Request
+from weft.inference.ensemble import EnsembleMean, EnsembleOptions
+from weft.inference.evaluation import QualityCriterion, calibrate_model
+from weft.inference.language_model import beam_completer, load_language_model, sampling_completer
+from weft.inference.loader import load_translator
+from weft.inference.postprocessor import OutputOptions
+from weft.inference.reranking import make_reranker
+from weft.inference.scoring import load_scorer
+from weft.inference.shortlist_training import train_shortlist
+from weft.inference.translation import Translation, format_line
+from weft.inference.translator import Translator
+from weft.metrics.corpus_metrics import evaluate_with_intervals
+from weft.metrics.scores import Segments
+from weft.text.lexical_shortlist import ShortlistSize
+from weft.text.protected_spans import SpanKind
+from weft.training.data_preparation import PreparedData, prepare_data
+from weft.training.distributed import CPU_RANK
+from weft.training.progress import ProgressDisplay
+from weft.training.training_run import start_training
 
 Node = dict[str, Any]
 
@@ -75,12 +74,12 @@ METRICS = {
 DROP_REASONS = {"empty": "empty", "duplicate": "duplicate", "too long": "length", "bad ratio": "length ratio"}
 PROBLEMS = {
     "encoding": "invalid encoding",
-    "broken": "malformed row",
+    "malformed": "malformed row",
     "unpaired": "no partner",
     "control": "control characters",
-    "mark": "byte order mark",
-    "lost": "replacement characters",
-    "garbled": "mojibake",
+    "bom": "byte order mark",
+    "replacement": "replacement characters",
+    "mojibake": "mojibake",
     "empty": "empty side",
     "identical": "identical sides",
     "script": "foreign script",
@@ -89,28 +88,17 @@ PROBLEMS = {
     "duplicate": "duplicate",
     "leaked-source": "leaked source line",
     "leaked-pair": "leaked pair",
-    "long": "over the length limit",
-    "uneven": "over the ratio limit",
+    "too-long": "over the length limit",
+    "token-ratio": "over the ratio limit",
     "unknown": "unknown tokens",
-    "targets": "many targets",
+    "many-targets": "many targets",
     "numbers": "different numbers",
     "markup": "markup",
 }
 
+LOG_MEAN: EnsembleMean = "log-probabilities"
+PROTECTED: Sequence[SpanKind] = ("markup", "urls", "emails", "placeholders", "numbers")
 SPECIAL_TOKENS = {"<unk>": "[unknown]", "<end>": "[end]", "<begin>": "[begin]", "<pad>": "[padding]"}
-
-
-class Quiet:
-    """A progress display that shows nothing."""
-
-    def say(self, text: str) -> None:
-        pass
-
-    def count(self, what: str, done: int) -> None:
-        pass
-
-    def step(self, record: dict[str, Any], steps: int | None) -> None:
-        pass
 
 
 class Update(NamedTuple):
@@ -123,7 +111,7 @@ class Update(NamedTuple):
 
 
 class Scored(NamedTuple):
-    """The log-probability of a given target, and of each of its tokens, the end-of-sentence token last."""
+    """The log-probability of a target, and of each of its tokens, the end-of-sentence token last."""
 
     score: float
     token_scores: Sequence[float]
@@ -163,7 +151,7 @@ def neutral(text: str) -> str:
 
 def train(recipe: Node, out: Path) -> None:
     """Train a model as the command does, in this process."""
-    start(recipe, out, Quiet(), device="cpu")
+    start_training(recipe, out, ProgressDisplay(), device="cpu")
 
 
 def updates(out: Path) -> list[Update]:
@@ -171,12 +159,12 @@ def updates(out: Path) -> list[Update]:
     return [
         Update(
             record["loss"],
-            record["norm"],
-            record["rate"],
+            record["gradient_norm"],
+            record["learning_rate"],
             {label: record[name] for name, label in LOSS_PARTS.items() if name in record},
         )
         for record in _log(out)
-        if "rate" in record
+        if "learning_rate" in record
     ]
 
 
@@ -184,11 +172,11 @@ def validations(out: Path) -> list[tuple[dict[str, float], list[str]]]:
     """Read the scores of each validation, and the outputs shown with them."""
     return [
         (
-            {label: record["valid"][name] for name, label in VALIDATION_SCORES.items() if name in record["valid"]},
-            [example["output"] for example in record["valid"].get("examples", [])],
+            {label: scores[name] for name, label in VALIDATION_SCORES.items() if name in scores},
+            [example["output"] for example in scores.get("examples", [])],
         )
-        for record in _log(out)
-        if record.get("valid")
+        for scores in (record.get("validation") for record in _log(out))
+        if scores
     ]
 
 
@@ -200,8 +188,8 @@ def _log(out: Path) -> list[Node]:
 
 
 def forced_scores(run: Path, pairs: Sequence[tuple[str, str]]) -> list[Scored]:
-    """Score given targets."""
-    return [Scored(one.score, one.piece_scores) for one in load_scorer(run, "cpu").score(pairs)]
+    """Score targets by forced decoding."""
+    return [Scored(pair.score, pair.token_scores) for pair in load_scorer(run, "cpu").score(pairs)]
 
 
 def translator(
@@ -209,7 +197,7 @@ def translator(
     settings: Mapping[str, Any],
     others: Sequence[Path] = (),
     weights: Sequence[float] | None = None,
-    mean: str = "probabilities",
+    mean: EnsembleMean = "probabilities",
     shortlist: bool = False,
     analysis: bool = False,
 ) -> Translator:
@@ -217,10 +205,14 @@ def translator(
 
     analysis: whether outputs have an alignment, attention weights and alternatives of each token.
     """
-    joining = Joining(tuple(others), None if weights is None else tuple(weights), mean) if others else None  # type: ignore[arg-type]
+    ensemble = None
+    if others:
+        ensemble = EnsembleOptions(tuple(others), None if weights is None else tuple(weights), mean)
     changes = [f"translate.{name}={json.dumps(value)}" for name, value in settings.items()]
-    loaded = load_translator(run, device="cpu", overrides=changes, joining=joining, shortlist=shortlist)
-    return replace(loaded, wanted=Wanted(alignment=True, attention=True, likeliest=3)) if analysis else loaded
+    loaded = load_translator(run, device="cpu", overrides=changes, ensemble=ensemble, shortlist=shortlist)
+    if not analysis:
+        return loaded
+    return replace(loaded, output_options=OutputOptions(alignment=True, attention=True, top_tokens=3))
 
 
 def constrained(
@@ -232,48 +224,48 @@ def constrained(
     ordered: bool = False,
     exclude: Sequence[str] = (),
     vocabulary: Sequence[str] | None = None,
-    protect: Sequence[str] = (),
+    protect: Sequence[SpanKind] = (),
 ) -> Request:
     """Return a line with constraints on its translation."""
     return Request(
         text,
         prefix,
         prefix_bias,
-        tuple(tuple(one) for one in include),
+        tuple(tuple(phrases) for phrases in include),
         len(include) if ordered else 0,
         tuple(exclude),
         None if vocabulary is None else tuple(vocabulary),
-        tuple(protect),  # type: ignore[arg-type]
+        tuple(protect),
     )
 
 
 def with_glossary(file: Path, lines: Sequence[str]) -> list[Request]:
     glossary = read_glossary(file)
-    return [glossary.applied(Request(line)) for line in lines]
+    return [glossary.apply(Request(line)) for line in lines]
 
 
 def translate(model: Translator, lines: Iterable[str | Request]) -> list[Output]:
-    return [_output(one) for one in model.translate(lines)]
+    return [_output(translation) for translation in model.translate(lines)]
 
 
-def _output(one: Translation) -> Output:
+def _output(translation: Translation) -> Output:
     return Output(
         [
             Hypothesis(
                 neutral(found.text),
-                [neutral(piece) for piece in found.pieces[:-1]],
+                [neutral(token) for token in found.tokens[:-1]],
                 found.score,
-                found.piece_scores,
+                found.token_scores,
                 found.finished,
-                found.ranked_by,
+                found.ranking_score,
             )
-            for found in one.alternatives
+            for found in translation.alternatives
         ],
-        [(wish.met, wish.forced) for wish in one.checked],
-        one.cut,
-        None if one.links is None else pairs_of(one),
-        None if one.looked is None else one.looked.weights,
-        [[(neutral(choice.piece), choice.score) for choice in place] for place in one.likeliest],
+        [(check.met, check.forced) for check in translation.constraint_checks],
+        translation.truncated,
+        None if translation.alignment is None else translation.aligned_words,
+        None if translation.attention is None else translation.attention.weights,
+        [[(neutral(choice.token), choice.score) for choice in choices] for choices in translation.top_tokens],
     )
 
 
@@ -282,26 +274,28 @@ def translate_paragraphs(model: Translator, text: str) -> str:
 
 
 def learn_vocabulary_shortlist(run: Path, per_token: int, frequent: int) -> float:
-    """Learn a shortlist from the training data, keep it beside the model, and return its mean size."""
-    return learn_shortlist(run, [], Size(per_token, frequent), 1000).mean
+    """Learn a shortlist from the training data, add it to the model, and return its mean size."""
+    return train_shortlist(run, [], ShortlistSize(per_token, frequent), 1000).mean_size
 
 
 def calibrate(run: Path, files: Sequence[Path], chrf: float) -> tuple[float, float, list[float | None]]:
     """Fit confidences: return the share of good lines, the calibration error, and the confidence of each line."""
     model = load_translator(run, device="cpu")
-    found = calibrate_model(model, find_model(run), files, Good(chrf))
+    found = calibrate_model(model, find_model(run), files, QualityCriterion(chrf))
     lines = files[0].read_text("utf-8").splitlines()[:8]
-    return found.good, found.error, [one.confidence for one in load_translator(run, device="cpu").translate(lines)]
+    translations = load_translator(run, device="cpu").translate(lines)
+    return found.good, found.error, [translation.confidence for translation in translations]
 
 
 def rerank(
     model: Translator, lines: Sequence[str], scorers: Sequence[Path], weights: Sequence[float] | None, alpha: float
 ) -> list[list[tuple[str, Sequence[float], float]]]:
     """Rerank the n-best lists of a model: for each hypothesis its text, the score of each model, and the sum."""
-    lists = [as_line(one, as_json=True) for one in model.translate(lines)]
-    reranker = make_reranker([load_scorer(one, "cpu") for one in scorers], weights, alpha)
+    lists = [format_line(translation, as_json=True) for translation in model.translate(lines)]
+    reranker = make_reranker([load_scorer(path, "cpu") for path in scorers], weights, alpha)
     return [
-        [(one.alternative["text"], one.scores, one.total) for one in line.ranked] for line in reranker.stream(lists)
+        [(found.alternative["text"], found.scores, found.total) for found in line.ranked]
+        for line in reranker.stream(lists)
     ]
 
 
@@ -310,8 +304,10 @@ def complete(
 ) -> list[str]:
     """Complete each prompt with a language model: by sampling, or with the most probable lines without temperature."""
     language_model = load_language_model(run, "cpu")
-    completer: Completer = (
-        likeliest(language_model, count) if temperature is None else sampled(language_model, count, temperature, seed)
+    completer = (
+        beam_completer(language_model, count)
+        if temperature is None
+        else sampling_completer(language_model, count, temperature, seed)
     )
     return list(completer.stream(prompts))
 
@@ -328,21 +324,21 @@ class Data(NamedTuple):
 
 def prepared(node: Node) -> Data:
     recipe = load_recipe(node)
-    return Data(recipe, prepare(recipe, None, Quiet(), ON_CPU))
+    return Data(recipe, prepare_data(recipe, None, ProgressDisplay(), CPU_RANK))
 
 
 def batches(data: Data, epoch: int, *, max_tokens: int) -> Iterator[list[Any]]:
     """Return the rows of each batch of an epoch: the number of the pair, source ids, target ids."""
     settings = data.recipe.data
-    made = Batches(
+    loader = BatchLoader(
         data.ready.train.cache,
         max_tokens,
         data.recipe.train.seed,
         noise=data.ready.noise,
-        longest=settings.max_length,
-        times=settings.times(),
+        max_length=settings.max_length,
+        weights=settings.corpus_weights(),
     )
-    for batch in made.epoch(epoch):
+    for batch in loader.epoch(epoch):
         yield list(zip(batch.indices, _rows(batch.source), _rows(batch.target), strict=True))
 
 
@@ -354,10 +350,10 @@ def data_report(data: Data) -> list[Node]:
     """Return the numbers of the table that is shown before training, for each split."""
     return [
         {
-            "pairs read": split.read,
-            "pairs kept": split.kept,
+            "pairs read": split.pairs_read,
+            "pairs kept": split.pairs_kept,
             "pairs dropped": {label: split.dropped[name] for name, label in DROP_REASONS.items()},
-            "source lines also in training": split.in_train,
+            "source lines also in training": split.train_overlap,
             **{
                 f"{side} side": {
                     "tokens": numbers.tokens,
@@ -390,21 +386,21 @@ def data_problems(
     Also return the lines of a cleaned copy.
     """
     folder.mkdir()
-    inputs = read_inputs([*map(str, files)], [], {"valid": [*map(str, held_out)]}, tokenizer)
+    inputs = read_check_inputs([*map(str, files)], [], {"valid": [*map(str, held_out)]}, tokenizer)
     checked = check_corpora(inputs, folder, lambda _name, _done: None)
-    fix_corpora(inputs, checked, 0, folder / "copy", folder)
+    clean_training_data(inputs, checked, 0, folder / "copy", folder)
     cleaned = [line for file in files for line in (folder / "copy" / file.name).read_text("utf-8").split("\n")]
     found = [
         {
-            PROBLEMS[finding.kind]: {
-                "count": finding.count,
-                "serious": finding.serious,
-                "lines": [place.line for place in finding.places],
+            PROBLEMS[problem.kind]: {
+                "count": problem.count,
+                "serious": problem.serious,
+                "lines": [example.line for example in problem.examples],
             }
-            for finding in findings.found
-            if finding.count
+            for problem in report.problems
+            if problem.count
         }
-        for findings in checked.corpora
+        for report in checked.corpora
     ]
     return found, cleaned
 
@@ -417,7 +413,7 @@ def metric_scores(
 ) -> dict[str, tuple[float, float, float]]:
     """Return for each metric the score and its bootstrap interval."""
     found: dict[str, tuple[float, float, float]] = {}
-    for score in evaluate_with_intervals(Lines(hypotheses, references, sources), list(METRICS)):
+    for score in evaluate_with_intervals(Segments(hypotheses, references, sources), list(METRICS)):
         if score.interval is None:
             raise ValueError(score.name)
         found[METRICS[score.name]] = (score.value, score.interval.low, score.interval.high)
@@ -431,6 +427,6 @@ SERVING = r"serving at (\S+)\n"  # what the server prints when it is ready
 
 def serve_arguments(models: Sequence[Path], languages: Sequence[str], limits: Mapping[str, int]) -> list[str]:
     """Return the command that serves models with these language pairs, at a free port, by torch alone."""
-    pairs = [part for one in languages for part in ("--languages", one)]
+    pairs = [part for language_pair in languages for part in ("--languages", language_pair)]
     bounds = [part for name, value in limits.items() for part in ("--limit", f"{name}={value}")]
-    return ["-m", "weft", "serve", *map(str, models), *pairs, *bounds, "--engine", "torch", "--port", "0"]
+    return ["-m", "weft", "serve", *map(str, models), *pairs, *bounds, "--backend", "torch", "--port", "0"]

@@ -1,4 +1,4 @@
-"""Record the golden numbers of the code as it is: PYTHONPATH=tests python -m golden.record"""
+"""Record the golden numbers of the current code: PYTHONPATH=tests python -m golden.record"""
 
 import sys
 from pathlib import Path

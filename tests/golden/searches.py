@@ -28,9 +28,9 @@ def searched(label: str, settings: Mapping[str, recipes.Recipe], lines: Sequence
     def compute(workshop: Workshop) -> Node:
         found: Node = {}
         for name, node in settings.items():
-            for one in recipes.SEARCHED:
-                if f"'@{one}'" in str(node):
-                    workshop.run(one)
+            for other in recipes.SEARCHED:
+                if f"'@{other}'" in str(node):
+                    workshop.run(other)
             filled = recipes.fill(node, workshop.corpora, workshop.runs)
             found[name] = outputs(names.translate(names.translator(workshop.run(label), filled), lines))
         return found
@@ -41,22 +41,22 @@ def searched(label: str, settings: Mapping[str, recipes.Recipe], lines: Sequence
 def outputs(found: Iterable[names.Output]) -> list[Node]:
     return [
         {
-            "hypotheses": [hypothesis(one) for one in output.hypotheses],
-            **({"constraints": [list(one) for one in output.constraints]} if output.constraints else {}),
+            "hypotheses": [hypothesis(found) for found in output.hypotheses],
+            **({"constraints": [list(constraint) for constraint in output.constraints]} if output.constraints else {}),
             **({"truncated": True} if output.truncated else {}),
         }
         for output in found
     ]
 
 
-def hypothesis(one: names.Hypothesis) -> Node:
+def hypothesis(found: names.Hypothesis) -> Node:
     return {
-        "text": one.text,
-        "tokens": " ".join(one.tokens),
-        "score": one.score.hex(),
-        "token scores": hexes(one.token_scores),
-        "finished": one.finished,
-        "rank": None if one.rank is None else float(one.rank).hex(),
+        "text": found.text,
+        "tokens": " ".join(found.tokens),
+        "score": found.score.hex(),
+        "token scores": hexes(found.token_scores),
+        "finished": found.finished,
+        "rank": None if found.rank is None else float(found.rank).hex(),
     }
 
 
@@ -97,10 +97,10 @@ def constraints(label: str) -> Computation:
                 ],
             )
         )
-        kept = ["the red cat sees 42 {name} at www.example.org", "a dog <b>hears</b> x@example.org"]
-        kinds = recipes.PROTECTED
+        lines = ["the red cat sees 42 {name} at www.example.org", "a dog <b>hears</b> x@example.org"]
+        kinds = names.PROTECTED
         found["beam, protected spans"] = outputs(
-            names.translate(beam, [names.constrained(line, protect=kinds) for line in kept])
+            names.translate(beam, [names.constrained(line, protect=kinds) for line in lines])
         )
         return found
 
@@ -114,7 +114,7 @@ def ensembles(workshop: Workshop) -> Node:
     return {
         "mean of probabilities": outputs(names.translate(names.translator(own, settings, others), LINES)),
         "weighted mean of log-probabilities": outputs(
-            names.translate(names.translator(own, settings, others, [0.5, 0.3, 0.2], recipes.LOG_MEAN), LINES)
+            names.translate(names.translator(own, settings, others, [0.5, 0.3, 0.2], names.LOG_MEAN), LINES)
         ),
     }
 
@@ -149,18 +149,18 @@ def analysis(label: str) -> Computation:
         model = names.translator(workshop.run(label), recipes.CONSTRAINED_SEARCH, analysis=True)
         return {
             line: {
-                "alignment": [list(pair) for pair in one.alignment or ()],
-                "attention": [hexes(row) for row in one.attention or ()],
-                "alternatives": [[[token, score.hex()] for token, score in place] for place in one.alternatives],
+                "alignment": [list(pair) for pair in output.alignment or ()],
+                "attention": [hexes(row) for row in output.attention or ()],
+                "alternatives": [[[token, score.hex()] for token, score in tokens] for tokens in output.alternatives],
             }
-            for line, one in zip(LINES, names.translate(model, LINES), strict=True)
+            for line, output in zip(LINES, names.translate(model, LINES), strict=True)
         }
 
     return compute
 
 
 def additions(workshop: Workshop) -> Node:
-    """Compute what is added to a trained model: a vocabulary shortlist and a calibration; and whole paragraphs."""
+    """Compute additions to a trained model, a vocabulary shortlist and a calibration, and translated paragraphs."""
     run = workshop.run("second transformer")
     size = names.learn_vocabulary_shortlist(run, 3, 5)
     model = names.translator(run, recipes.CONSTRAINED_SEARCH, shortlist=True)

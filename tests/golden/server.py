@@ -68,7 +68,7 @@ def answer(address: str, label: str, call: Call) -> Node:
     if label in STATUS_ONLY:
         return {"status": status}
     if kind == "text/event-stream":
-        return {"status": status, "events": [event(one, call.path) for one in body.split("\n\n") if one]}
+        return {"status": status, "events": [event(part, call.path) for part in body.split("\n\n") if part]}
     return {"status": status, "body": neutral(json.loads(body), call.path)}
 
 
@@ -83,7 +83,7 @@ def neutral(node: Any, path: str, field: str = "") -> Any:
     """Return an answer with neutral names for its fields; floats as hexadecimal."""
     match node:
         case dict():
-            labels = {key: FIELDS[f"{path} {key}" if f"{path} {key}" in FIELDS else key] for key in node}
+            labels = {key: label_of(key, path, field) for key in node}
             return {label: neutral(node[key], path, key) for key, label in labels.items() if label is not None}
         case list():
             return [neutral(value, path, field) for value in node]
@@ -92,6 +92,12 @@ def neutral(node: Any, path: str, field: str = "") -> Any:
         case str():
             return names.neutral(VALUES[field][node] if field in VALUES else node)
     return node
+
+
+def label_of(key: str, path: str, parent: str) -> str | None:
+    """Return the neutral name of a field, which may depend on the endpoint or on the field that contains it."""
+    names_of_field = (f"{path} {key}", f"{parent}.{key}", key)
+    return FIELDS[next(name for name in names_of_field if name in FIELDS or name == key)]
 
 
 SERVER = {"answers": answers}

@@ -19,8 +19,8 @@ def recorded() -> golden.Node:
 
 @pytest.fixture(scope="module")
 def workshop() -> Iterator[Workshop]:
-    with opened() as one:
-        yield one
+    with opened() as workshop:
+        yield workshop
 
 
 @pytest.mark.parametrize(("section", "label"), list(golden.entries()))

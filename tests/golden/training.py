@@ -40,7 +40,7 @@ def probes(label: str, folder: Path) -> list[tuple[str, str]]:
         return [(str(folder / name), text) for name, text in (row.split("\t") for row in rows)]
     if data == recipes.CASED:
         return [("Li Kato", "Li kato"), ("un arbo", "Un Arbo"), ("cist ninjo", "cist ninjo")]
-    if data.get("one_sided"):
+    if data.get("monolingual"):
         return [("", target) for _, target in corpora.PROBES]
     return corpora.PROBES
 

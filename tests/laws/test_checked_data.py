@@ -7,14 +7,13 @@ from tempfile import TemporaryDirectory
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft.check.changes import LOG
-from weft.check.findings import Findings
-from weft.check.inputs import read_inputs
-from weft.check.kinds import DEALT_WITH
-from weft.check.run import check, fix
+from weft.cli.check import read_check_inputs
 from weft.core.errors import UserError
+from weft.data.checks.cleaning import CHANGE_LOG
+from weft.data.checks.problem_kinds import FIXABLE, PROBLEM_KINDS
+from weft.data.checks.problem_report import CheckReport
+from weft.data.checks.quality_check import check_corpora, clean_training_data
 from weft.data.corpus import Corpus
-from weft.data.kinds import NAMES
 
 PIECES = st.sampled_from(
     [
@@ -36,19 +35,19 @@ def unheard(name: str, done: int) -> None:
     """Progress that nobody asked for."""
 
 
-def found_in(names: list[str], valid: list[str]) -> tuple[Findings, set[str]]:
+def found_in(names: list[str], valid: list[str]) -> tuple[CheckReport, set[str]]:
     with TemporaryDirectory() as folder:
-        findings = check(read_inputs(names, [], {"valid": valid}, None), Path(folder), unheard).corpora[0]
-    return findings, {one.kind for one in findings.found if one.count and NAMES[one.kind] & DEALT_WITH}
+        findings = check_corpora(read_check_inputs(names, [], {"valid": valid}, None), Path(folder), unheard).corpora[0]
+    return findings, {one.kind for one in findings.problems if one.count and PROBLEM_KINDS[one.kind].bit & FIXABLE}
 
 
 def fixed(names: list[str], valid: list[str], out: Path) -> bool:
     """Write the copy; False if nothing would be left."""
-    inputs = read_inputs(names, [], {"valid": valid}, None)
+    inputs = read_check_inputs(names, [], {"valid": valid}, None)
     with TemporaryDirectory() as folder:
-        checked = check(inputs, Path(folder), unheard)
+        checked = check_corpora(inputs, Path(folder), unheard)
         try:
-            fix(inputs, checked, 0, out, Path(folder))
+            clean_training_data(inputs, checked, 0, out, Path(folder))
         except UserError as error:
             if "would leave nothing" not in str(error):
                 raise
@@ -67,12 +66,12 @@ def hold(names: list[str], folder: Path) -> None:
     copies = [str(folder / "out" / Path(name).name) for name in names]
     after, found = found_in(copies, [str(valid)])
     assert found == set()
-    changes = [json.loads(line) for line in (folder / "out" / LOG).read_text("utf-8").split("\n")[:-1]]
-    dropped = [change for change in changes if change["what"].startswith("dropped: ")]
+    changes = [json.loads(line) for line in (folder / "out" / CHANGE_LOG).read_text("utf-8").split("\n")[:-1]]
+    dropped = [change for change in changes if change["change"].startswith("dropped: ")]
     assert after.pairs == before.pairs - len(dropped)
     assert len(list(Corpus(copies).pairs())) == after.pairs  # training reads it
-    mended = {change["line"] for change in changes if not change["what"].startswith("dropped: ")}
-    assert all(change["what"] and change["before"] != change["after"] for change in changes)
+    mended = {change["line"] for change in changes if not change["change"].startswith("dropped: ")}
+    assert all(change["change"] and change["before"] != change["after"] for change in changes)
     left = [number for number in range(1, before.pairs + 1) if number not in {change["line"] for change in dropped}]
     for name, copy in zip(names, copies, strict=True):
         old, new = (Path(path).read_bytes().split(b"\n")[:-1] for path in (name, copy))

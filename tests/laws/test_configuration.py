@@ -14,72 +14,71 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as running
 from hypothesis import strategies as st
 
-import weft
 from laws.variants import variants
-from weft.config.document import as_text, parse, read_document
-from weft.config.forms import (
+from weft.config.field_types import (
     REQUIRED,
-    Choice,
-    Form,
-    Items,
-    Leaf,
-    Maybe,
-    OneOf,
-    Record,
+    ComponentType,
+    DataclassType,
+    FieldType,
+    LiteralType,
+    OptionalType,
+    ScalarType,
+    SequenceType,
     Settings,
-    part_settings,
-    record_settings,
+    constructor_settings,
+    dataclass_settings,
 )
-from weft.config.load import load_recipe
-from weft.config.reader import describe, read, read_part
-from weft.config.recipe import Recipe
+from weft.config.recipe import Recipe, load_recipe
+from weft.config.recipe_catalog import RECIPES_FOLDER
 from weft.config.registry import REGISTRY
+from weft.config.serialization import component_from_dict, from_dict, to_dict
+from weft.config.yaml_files import dump_yaml, parse_yaml, read_yaml
 from weft.core.errors import ConfigError
 
-CONFIGS = sorted((Path(weft.__file__).parents[2] / "configs").glob("*.yaml"))
+CONFIGS = sorted(RECIPES_FOLDER.glob("*.yaml"))
 PARTS = [(role, name) for role, parts in REGISTRY.items() for name in parts]
 PART_NAMES = [f"{role.__name__}-{name}" for role, name in PARTS]
 VARIANTS = {f"{role.__name__}-{one.name}": (role, one.make) for role in REGISTRY for one in variants(role)}
-SETTINGS = [(role, name, setting) for role, name in PARTS for setting in part_settings(REGISTRY[role][name])]
+SETTINGS = [(role, name, setting) for role, name in PARTS for setting in constructor_settings(REGISTRY[role][name])]
 
 
 def through_files(node: object) -> list[object]:
     """The same node after a way through YAML and through JSON."""
-    return [parse(as_text(node), "a test"), json.loads(json.dumps(node))]  # type: ignore[arg-type]
+    return [parse_yaml(dump_yaml(node), "a test"), json.loads(json.dumps(node))]  # type: ignore[arg-type]
 
 
 def assert_whole(node: Any, settings: Settings) -> None:
     """Every setting is written out, also those of the parts inside."""
     assert node.keys() - {"type"} == settings.keys()
     for name, setting in settings.items():
-        form = setting.form.inner if isinstance(setting.form, Maybe) else setting.form
-        if isinstance(form, Record):
-            assert_whole(node[name], record_settings(form.kind))
-        elif isinstance(form, Choice) and node[name] is not None:
-            assert_whole(node[name], part_settings(REGISTRY[form.role][node[name]["type"]]))
+        form = setting.type.inner if isinstance(setting.type, OptionalType) else setting.type
+        if isinstance(form, DataclassType):
+            assert_whole(node[name], dataclass_settings(form.kind))
+        elif isinstance(form, ComponentType) and node[name] is not None:
+            assert_whole(node[name], constructor_settings(REGISTRY[form.role][node[name]["type"]]))
 
 
 @pytest.mark.parametrize("name", VARIANTS)
 def test_every_part_is_read_as_it_is_described(name: str) -> None:
     role, make = VARIANTS[name]
-    node = describe(make, REGISTRY)
-    assert_whole(node, part_settings(REGISTRY[role][node["type"]]))
+    node = to_dict(make, REGISTRY)
+    assert_whole(node, constructor_settings(REGISTRY[role][node["type"]]))
     for copy in (node, *through_files(node)):
-        assert describe(read_part(copy, role, REGISTRY), REGISTRY) == node
+        assert to_dict(component_from_dict(copy, role, REGISTRY), REGISTRY) == node
 
 
 @pytest.mark.parametrize(("role", "name"), PARTS, ids=PART_NAMES)
 def test_a_name_alone_means_the_defaults(role: type, name: str) -> None:
-    assert describe(read_part(name, role, REGISTRY), REGISTRY) == describe(REGISTRY[role][name], REGISTRY)
+    assert to_dict(component_from_dict(name, role, REGISTRY), REGISTRY) == to_dict(REGISTRY[role][name], REGISTRY)
 
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
 def test_every_file_is_read_as_it_is_described(path: Path) -> None:
-    node = describe(load_recipe(path), REGISTRY)
-    assert_whole(node, record_settings(Recipe))
-    assert_says(node, read_document(path))
+    node = to_dict(load_recipe(path), REGISTRY)
+    assert_whole(node, dataclass_settings(Recipe))
+    assert_says(node, read_yaml(path))
     for copy in (node, *through_files(node)):
-        assert describe(read(copy, Recipe, REGISTRY), REGISTRY) == node
+        assert to_dict(from_dict(copy, Recipe, REGISTRY), REGISTRY) == node
 
 
 def assert_says(node: Any, written: Any) -> None:
@@ -97,20 +96,20 @@ def assert_says(node: Any, written: Any) -> None:
             assert node == written
 
 
-def nodes(form: Form) -> st.SearchStrategy[Any]:
+def nodes(form: FieldType) -> st.SearchStrategy[Any]:
     """Everything that a user may write where this form is wanted."""
     match form:
-        case Leaf(kind=kind):
+        case ScalarType(kind=kind):
             return numbers(form) if kind in (int, float) else {bool: st.booleans(), str: TEXTS}[kind]
-        case OneOf(values=values):
+        case LiteralType(values=values):
             return st.sampled_from(values)
-        case Maybe(inner=inner):
+        case OptionalType(inner=inner):
             return st.none() | nodes(inner)
-        case Items(forms=forms, any_number=any_number):
-            return st.lists(nodes(forms[0]), max_size=3) if any_number else st.tuples(*map(nodes, forms)).map(list)
-        case Record(kind=kind):
-            return mappings(record_settings(kind))
-        case Choice(role=role):
+        case SequenceType(items=items, is_variadic=is_variadic):
+            return st.lists(nodes(items[0]), max_size=3) if is_variadic else st.tuples(*map(nodes, items)).map(list)
+        case DataclassType(kind=kind):
+            return mappings(dataclass_settings(kind))
+        case ComponentType(role=role):
             return st.sampled_from(sorted(REGISTRY[role])).flatmap(functools.partial(parts, role))
 
 
@@ -119,7 +118,7 @@ TEXTS = st.text(st.characters(codec="utf-8"), max_size=5) | st.sampled_from(
 )
 
 
-def numbers(leaf: Leaf) -> st.SearchStrategy[Any]:
+def numbers(leaf: ScalarType) -> st.SearchStrategy[Any]:
     """Within 64 bits, and on the right side of each bound."""
     limits: dict[str, Any] = {"min_value": -(2**62), "max_value": 2**62}
     for bound in leaf.bounds:
@@ -136,23 +135,23 @@ def numbers(leaf: Leaf) -> st.SearchStrategy[Any]:
 
 
 def mappings(settings: Settings) -> st.SearchStrategy[dict[str, Any]]:
-    optional = {name: nodes(setting.form) for name, setting in settings.items()}
+    optional = {name: nodes(setting.type) for name, setting in settings.items()}
     return st.fixed_dictionaries({}, optional=optional)
 
 
 def parts(role: type, name: str) -> st.SearchStrategy[Any]:
-    whole = mappings(part_settings(REGISTRY[role][name])).map(lambda settings: {"type": name, **settings})
+    whole = mappings(constructor_settings(REGISTRY[role][name])).map(lambda settings: {"type": name, **settings})
     return st.just(name) | whole
 
 
 @running(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow])
-@given(nodes(Record(Recipe)))
+@given(nodes(DataclassType(Recipe)))
 def test_every_recipe_is_read_as_it_is_described(written: dict[str, Any]) -> None:
-    node = describe(read(written, Recipe, REGISTRY), REGISTRY)
-    assert_whole(node, record_settings(Recipe))
+    node = to_dict(from_dict(written, Recipe, REGISTRY), REGISTRY)
+    assert_whole(node, dataclass_settings(Recipe))
     assert_says(node, written)
     for copy in through_files(node):
-        assert describe(read(copy, Recipe, REGISTRY), REGISTRY) == node
+        assert to_dict(from_dict(copy, Recipe, REGISTRY), REGISTRY) == node
 
 
 @pytest.mark.parametrize(("role", "name"), PARTS, ids=PART_NAMES)
@@ -165,12 +164,14 @@ def test_sizes_stand_before_the_star_and_settings_after_it(role: type, name: str
         else:
             assert parameter.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD  # no *args, no **kwargs
             assert parameter.default is REQUIRED
-    assert part_settings(part).keys() <= inspect.signature(part).parameters.keys()
+    assert constructor_settings(part).keys() <= inspect.signature(part).parameters.keys()
 
 
 def records(kind: type) -> list[type]:
     """The dataclass and those inside it."""
-    inner = [setting.form.kind for setting in record_settings(kind).values() if isinstance(setting.form, Record)]
+    inner = [
+        setting.type.kind for setting in dataclass_settings(kind).values() if isinstance(setting.type, DataclassType)
+    ]
     return [kind, *(one for record in inner for one in records(record))]
 
 
@@ -179,12 +180,12 @@ def test_settings_without_a_type_are_frozen_and_have_defaults(kind: type) -> Non
     assert is_dataclass(kind)
     assert kind.__dataclass_params__.frozen  # type: ignore[attr-defined]
     assert all(field.kw_only for field in fields(kind))
-    assert all(setting.default is not REQUIRED for setting in record_settings(kind).values())
+    assert all(setting.default is not REQUIRED for setting in dataclass_settings(kind).values())
 
 
 def problems(node: object, role: type | None = None) -> list[tuple[str, str]]:
     with pytest.raises(ConfigError) as caught:
-        read(node, Recipe, REGISTRY) if role is None else read_part(node, role, REGISTRY)
+        from_dict(node, Recipe, REGISTRY) if role is None else component_from_dict(node, role, REGISTRY)
     return [(problem.place, problem.text) for problem in caught.value.problems]
 
 
@@ -205,28 +206,28 @@ def below(place: str, value: object) -> object:
     return {name: below(rest, value) if rest else value}
 
 
-LEARNED = {"type": "learned", "limit": 0}
+LEARNED = {"type": "learned", "max_length": 0}
 BAHDANAU = {"type": "bahdanau", "cell": {"dim": -1}}
 WRONG = [
     ("train.steps", "x", "train.steps", 'a whole number of at least 1, found "x"'),
     ("train.steps", 0, "train.steps", "a whole number of at least 1, found 0"),
     ("train.steps", True, "train.steps", "a whole number of at least 1, found true"),
     ("train.steps", 2.5, "train.steps", "a whole number of at least 1, found 2.5"),
-    ("train.clip", float("inf"), "train.clip", "a number above 0"),
-    ("train.optimiser.beta1", 1.0, "train.optimiser.beta1", "at least 0 and below 1, found 1.0"),
+    ("train.clip_norm", float("inf"), "train.clip_norm", "a number above 0"),
+    ("train.optimizer.beta1", 1.0, "train.optimizer.beta1", "at least 0 and below 1, found 1.0"),
     ("train.schedule", "cosin", "train.schedule", 'unknown type "cosin"; did you mean "cosine"?'),
-    ("train.schedule", {"type": "cosine", "flor": 0}, "train.schedule", 'did you mean "floor"?'),
+    ("train.schedule", {"type": "cosine", "min_lr_rati": 0}, "train.schedule", 'did you mean "min_lr_ratio"?'),
     ("train.validation.patience", 0.5, "train.validation.patience", "a whole number of at least 1, found 0.5"),
     ("train.validation.metrics", "bleu", "train.validation.metrics", 'a list (each item text), found "bleu"'),
     ("trian", {}, "", 'unknown setting "trian"; did you mean "train"?'),
     ("data.train", [1, "b"], "data.train.0", "text, found 1 (for text, put it in quotes)"),
     ("data.fields", ["a"], "data.fields", "a list of 2 (text, text), found a list of 1"),
-    ("text.source", {"type": "bpe", "normalise": "nfd"}, "text.source.normalise", 'did you mean "nfc"?'),
+    ("text.source", {"type": "bpe", "normalization": "nfd"}, "text.source.normalization", 'did you mean "nfc"?'),
     ("text.joint", "yes", "text.joint", 'true or false, found "yes"'),
     ("model.encoder.layer", 3, "model.encoder", 'unknown setting "layer"; did you mean "layers"?'),
     ("model.encoder", "transfomer", "model.encoder", 'did you mean "transformer"?'),
     ("model.encoder", 3, "model.encoder", '"none", or a mapping with such a type'),
-    ("model.source.positions", LEARNED, "model.source.positions.limit", "a whole number of at least 1, found 0"),
+    ("model.source.positions", LEARNED, "model.source.positions.max_length", "a whole number of at least 1, found 0"),
     ("model.decoder", BAHDANAU, "model.decoder.cell.dim", "a whole number of at least 1, found -1"),
     ("model.tie", "some", "model.tie", 'one of "none", "embeddings", "output", "all", found "some"'),
     ("translate.search.length_penalty", 3, "translate.search.length_penalty", 'one of "none", "average", "gnmt"'),
@@ -246,7 +247,7 @@ def test_all_problems_are_told_at_once() -> None:
         "trian": {},
         "data": {"train": "a"},
         "model": {"encoder": {"layer": 3}, "decoder": BAHDANAU, "tie": "some"},
-        "train": {"steps": "x", "schedule": {"type": "cosine", "warmup": -1}},
+        "train": {"steps": "x", "schedule": {"type": "cosine", "warmup_steps": -1}},
     }
     places = [place for place, _ in problems(wrong)]
     assert sorted(places) == [
@@ -255,6 +256,6 @@ def test_all_problems_are_told_at_once() -> None:
         "model.decoder.cell.dim",
         "model.encoder",
         "model.tie",
-        "train.schedule.warmup",
+        "train.schedule.warmup_steps",
         "train.steps",
     ]

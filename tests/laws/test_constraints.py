@@ -12,11 +12,16 @@ from typing import Any
 import pytest
 
 from unit.models import BAHDANAU, TRANSFORMER, untrained
-from weft.control.request import Request
-from weft.engine.translator import Translator
-from weft.search.beam import Beam
-from weft.store.model_folder import Trained
-from weft.text.learners import BPE, Character, Learner, Word
+from weft.checkpoints.trained_model import TrainedModel
+from weft.decoding.beam import BeamSearch
+from weft.decoding.constraints.request import Request
+from weft.inference.translator import Translator
+from weft.text.tokenizer_training import (
+    BPETokenizerTrainer,
+    CharacterTokenizerTrainer,
+    TokenizerTrainer,
+    WordTokenizerTrainer,
+)
 
 LINES = [
     "das Haus am See ist alt",
@@ -26,25 +31,25 @@ LINES = [
     "der Hund schläft, die Katze nicht",
 ]
 WORDS = sorted({word for line in LINES for word in re.findall(r"\w+", line)})
-KINDS: dict[str, tuple[dict[str, Any], Learner]] = {
-    "transformer, pieces": (TRANSFORMER, BPE(size=70, unknown="token", min_count=1)),
-    "transformer, letters": (TRANSFORMER, Character()),
-    "recurrent, bytes": (BAHDANAU, BPE(size=300, min_count=1)),
-    "recurrent, words": (BAHDANAU, Word(min_count=1)),
+KINDS: dict[str, tuple[dict[str, Any], TokenizerTrainer]] = {
+    "transformer, pieces": (TRANSFORMER, BPETokenizerTrainer(vocab_size=70, byte_fallback=False, min_frequency=1)),
+    "transformer, letters": (TRANSFORMER, CharacterTokenizerTrainer()),
+    "recurrent, bytes": (BAHDANAU, BPETokenizerTrainer(vocab_size=300, min_frequency=1)),
+    "recurrent, words": (BAHDANAU, WordTokenizerTrainer(min_frequency=1)),
 }
 SOME, ALL = 30, 250  # of each kind
 
 
 @cache
-def model(kind: str) -> Trained:
+def model(kind: str) -> TrainedModel:
     family, learner = KINDS[kind]
-    target = learner.learn(LINES)
-    return untrained(family, target=target, translate={"length_factor": 1.0, "length_extra": 18})
+    target = learner.train(LINES)
+    return untrained(family, target=target, translate={"max_length_factor": 1.0, "max_length_extra": 18})
 
 
 def translator(kind: str, batch_tokens: int = 4096) -> Translator:
     trained = model(kind)
-    return Translator(trained, Beam(size=2, best=2), replace(trained.recipe.translate, batch_tokens=batch_tokens))
+    return Translator(trained, BeamSearch(size=2, n_best=2), replace(trained.recipe.translate, batch_tokens=batch_tokens))
 
 
 def phrase(draws: Random) -> str:
@@ -99,7 +104,7 @@ def test_what_is_included_stands_and_what_is_excluded_does_not(kind: str, count:
     cases = requests(kind, count)
     assert sum(bool(case.exclude) for case in cases) > count / 2
     for case, translation in zip(cases, translator(kind).translate(cases), strict=True):
-        assert all(one.met for one in translation.checked), (case, translation)
+        assert all(one.met for one in translation.constraint_checks), (case, translation)
         for alternative in translation.alternatives:
             text = alternative.text
             assert text.startswith(case.prefix), (case, text)

@@ -8,10 +8,10 @@ from laws.variants import MODELS, batch
 from weft.config.registry import REGISTRY
 from weft.core.padded import Padded
 from weft.data.batches import Batch
-from weft.model.model import Model
-from weft.model.roles import Decoder
-from weft.nn.memory import Sizes
-from weft.nn.windows import LocalPredictive
+from weft.models.model import Model
+from weft.models.slots import Decoder
+from weft.nn.attention import LocalPredictiveWindow
+from weft.nn.memory import MemorySizes
 
 
 @pytest.fixture(params=MODELS, scope="module")
@@ -88,7 +88,7 @@ def test_attention_is_a_share_of_one_over_real_positions(model: Model) -> None:
     pairs = batch((6, 3), (2, 3))
     attention = model.features(pairs).attention
     if attention is not None:
-        total, fades = attention.sum(-1), any(isinstance(part, LocalPredictive) for part in model.modules())
+        total, fades = attention.sum(-1), any(isinstance(part, LocalPredictiveWindow) for part in model.modules())
         assert (attention >= 0).all()
         assert (total <= 1 + 1e-10).all()
         assert fades or (total >= 1 - 1e-10).all()
@@ -107,5 +107,5 @@ def one_row(pairs: Batch, row: int) -> Batch:
 
 @pytest.mark.parametrize("name", sorted(REGISTRY[Decoder].keys() - {"none"}))
 def test_a_decoder_says_that_it_must_be_fed(name: str) -> None:
-    with pytest.raises(ValueError, match=r"is fed what it has written, but model\.target is none"):
-        REGISTRY[Decoder][name](0, Sizes(4, 4))
+    with pytest.raises(ValueError, match=r"reads the tokens it has written, but model\.target is none"):
+        REGISTRY[Decoder][name](0, MemorySizes(4, 4))

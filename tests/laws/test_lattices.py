@@ -1,4 +1,4 @@
-"""Law 2 for every lattice: padding changes nothing; a batch of two = two batches of one."""
+"""Law 2 for every frame head: padding changes nothing; a batch of two = two batches of one."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,20 +9,20 @@ from torch.testing import assert_close
 
 from laws.given import GIVEN
 from laws.test_decoders import one_row
-from laws.variants import LATTICES, VOCABULARY, bases, batch, make, small, variants
+from laws.variants import FRAME_HEADS, VOCABULARY, bases, batch, make, small, variants
 from weft.config.registry import REGISTRY
 from weft.data.batches import Batch
-from weft.model.model import Model
-from weft.model.roles import Lattice
-from weft.objective.ctc import CTCLoss, JointLoss
-from weft.objective.role import Loss, Objective
+from weft.losses.frame_losses import CTCLoss, JointCTCLoss
+from weft.losses.objective import Loss, Objective
+from weft.models.model import Model
+from weft.models.slots import FrameHead
 
 PAIRS = batch((6, 3), (2, 4))
 
 
-@pytest.fixture(params=LATTICES, scope="module")
+@pytest.fixture(params=FRAME_HEADS, scope="module")
 def model(request: pytest.FixtureRequest) -> Model:
-    made: Model = LATTICES[request.param]()
+    made: Model = FRAME_HEADS[request.param]()
     return made
 
 
@@ -47,8 +47,8 @@ def test_what_stands_in_the_padding_changes_nothing(model: Model) -> None:
 
 def test_a_frame_is_a_distribution_over_its_classes(model: Model) -> None:
     frames = model.frames(PAIRS.source)
-    assert model.lattice is not None
-    assert frames.log_probs.shape[-1] == len(VOCABULARY) + model.lattice.blank
+    assert model.frame_head is not None
+    assert frames.log_probs.shape[-1] == len(VOCABULARY) + model.frame_head.blank
     assert_close(frames.log_probs.logsumexp(-1), torch.zeros(frames.mask.shape, dtype=torch.float64))
 
 
@@ -59,15 +59,15 @@ def test_real_frames_come_first(model: Model) -> None:
 
 def test_nothing_else_of_the_model_is_asked_or_learned(model: Model) -> None:
     names = {name.split(".")[0] for name, _ in model.named_parameters()}
-    assert names == {"source", "encoder", "lattice"}
+    assert names == {"source", "encoder", "frame_head"}
 
 
 def beside_a_decoder() -> Model:
-    return make(replace(next(bases()), lattice=small(REGISTRY[Lattice]["ctc"])))
+    return make(replace(next(bases()), frame_head=small(REGISTRY[FrameHead]["ctc"])))
 
 
 OBJECTIVES: dict[str, Callable[[], Model]] = {
-    one.name: beside_a_decoder if one.name.startswith("joint") else LATTICES["ctc"]
+    one.name: beside_a_decoder if one.name.startswith("joint") else FRAME_HEADS["ctc"]
     for one in variants(Objective)
     if one.name.split("-")[0] in ("ctc", "joint")
 }
@@ -101,6 +101,6 @@ def test_a_decoder_and_a_lattice_are_weighed() -> None:
     model = beside_a_decoder()
     paths, tokens, both = (
         objective(model, PAIRS, 1).total
-        for objective in (CTCLoss(GIVEN), REGISTRY[Objective]["cross-entropy"](GIVEN), JointLoss(GIVEN, weight=0.3))
+        for objective in (CTCLoss(GIVEN), REGISTRY[Objective]["cross-entropy"](GIVEN), JointCTCLoss(GIVEN, ctc_weight=0.3))
     )
     assert_close(both, 0.3 * paths + 0.7 * tokens)

@@ -12,15 +12,15 @@ from laws.test_decoders import one_row
 from laws.variants import MODELS, batch, variants
 from weft.core.errors import UserError
 from weft.data.batches import Batch
-from weft.model.model import Model
-from weft.objective.role import Loss, Objective
+from weft.losses.objective import Loss, Objective
+from weft.models.model import Model
 
 PAIRS = batch((6, 3), (2, 5))
 MODEL: Model = MODELS["decoder-luong"]()
 
 
 def is_of_a_decoder(make: Callable[..., Objective]) -> bool:
-    """Neither of a lattice nor of a trained teacher, which have laws of their own."""
+    """Neither of a frame head nor of a trained teacher, which have laws of their own."""
     try:
         make(GIVEN)(MODEL, PAIRS)
     except (UserError, FileNotFoundError):

@@ -8,22 +8,21 @@ from torch import Tensor, nn
 
 from laws.given import GIVEN
 from laws.test_objectives import OBJECTIVES
-from laws.variants import LATTICES, MODELS, batch, plain_first
+from laws.variants import FRAME_HEADS, MODELS, batch, plain_first
+from weft.checkpoints.trained_model import model_weights
 from weft.data.batches import Batch
-from weft.model.model import Model
-from weft.objective.cross_entropy import CrossEntropy
-from weft.objective.ctc import CTCLoss
-from weft.objective.positions import PositionEntropy
-from weft.objective.role import Loss, Objective
-from weft.store.model_folder import weights_of
-from weft.training.masters import Masters
-from weft.training.ranks import ON_CPU
-from weft.training.spread import Spread, Whole
+from weft.losses.cross_entropy import CrossEntropyLoss
+from weft.losses.frame_losses import CTCLoss, PositionCrossEntropyLoss
+from weft.losses.objective import Loss, Objective
+from weft.models.model import Model
+from weft.training.distributed import CPU_RANK
+from weft.training.mixed_precision import MixedPrecisionStrategy
+from weft.training.strategy import TrainingStrategy
 
 PAIRS = batch((6, 3), (4, 4), (7, 2))
 
 
-def trained(spread: Spread, pairs: Batch) -> tuple[Loss, list[Tensor]]:
+def trained(spread: TrainingStrategy, pairs: Batch) -> tuple[Loss, list[Tensor]]:
     """The loss, and the gradients of the masters."""
     torch.manual_seed(1)
     loss = spread.backward(pairs, 1, last=True, scale=1.0)
@@ -38,10 +37,12 @@ def spoil_freed_memory() -> None:
 
 def compare(model: Model, objective: Objective) -> None:
     model = model.float().eval()
-    wanted, slopes = trained(Whole(ON_CPU, model, objective), PAIRS)
+    wanted, slopes = trained(TrainingStrategy(CPU_RANK, model, objective), PAIRS)
     model.zero_grad()
     spoil_freed_memory()
-    found, rounded = trained(Masters(ON_CPU, model, objective, torch.bfloat16, Whole), PAIRS)
+    found, rounded = trained(
+        MixedPrecisionStrategy(CPU_RANK, model, objective, torch.bfloat16, TrainingStrategy), PAIRS
+    )
     assert found.total.dtype == found.count.dtype == torch.float32
     assert found.count == wanted.count
     assert abs(found.total - wanted.total) <= 0.03 * abs(wanted.total) + 0.1
@@ -53,7 +54,7 @@ def compare(model: Model, objective: Objective) -> None:
 
 @pytest.mark.parametrize("name", plain_first(MODELS))
 def test_models_compute_about_the_same_in_bfloat16(name: str) -> None:
-    compare(MODELS[name](), CrossEntropy(GIVEN))
+    compare(MODELS[name](), CrossEntropyLoss(GIVEN))
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)
@@ -61,18 +62,20 @@ def test_objectives_say_about_the_same_in_bfloat16(name: str) -> None:
     compare(MODELS["decoder-luong"](), OBJECTIVES[name](GIVEN))
 
 
-@pytest.mark.parametrize("name", LATTICES)
+@pytest.mark.parametrize("name", FRAME_HEADS)
 def test_lattices_say_about_the_same_in_bfloat16(name: str) -> None:
-    model = LATTICES[name]()
-    blank = model.lattice is not None and model.lattice.blank
-    compare(model, partial(CTCLoss if blank else PositionEntropy)(GIVEN))
+    model = FRAME_HEADS[name]()
+    blank = model.frame_head is not None and model.frame_head.blank
+    compare(model, partial(CTCLoss if blank else PositionCrossEntropyLoss)(GIVEN))
 
 
 def test_what_a_model_keeps_without_learning_it_is_rounded_in_too() -> None:
     """A start or a checkpoint fills the masters alone, also with matrices that were drawn."""
     model = MODELS["decoder-luong"]()
     model.register_buffer("drawn", torch.zeros(3))
-    masters = Masters(ON_CPU, model.float().eval(), CrossEntropy(GIVEN), torch.bfloat16, Whole)
-    weights_of(model)["drawn"].fill_(2.0)
+    masters = MixedPrecisionStrategy(
+        CPU_RANK, model.float().eval(), CrossEntropyLoss(GIVEN), torch.bfloat16, TrainingStrategy
+    )
+    model_weights(model)["drawn"].fill_(2.0)
     trained(masters, PAIRS)
-    assert dict(masters.rounded.named_buffers())["drawn"].tolist() == [2.0] * 3
+    assert dict(masters.compute_model.named_buffers())["drawn"].tolist() == [2.0] * 3

@@ -13,13 +13,13 @@ from torch.testing import assert_close
 
 from laws.ranks import count_sums, on_two, spread_of, train, train_each, train_unlike
 from laws.variants import MODELS
-from weft.config.recipe import Train
+from weft.checkpoints.trained_model import model_weights
+from weft.config.recipe import TrainingConfig
 from weft.config.registry import REGISTRY
 from weft.core.errors import ConfigError
-from weft.model.roles import Decoder, Encoder
-from weft.store.model_folder import weights_of
-from weft.training.ranks import ON_CPU
-from weft.training.shards import check_axes
+from weft.models.slots import Decoder, Encoder
+from weft.training.distributed import CPU_RANK
+from weft.training.fsdp import check_shardable
 
 FAMILIES = [
     name
@@ -29,8 +29,8 @@ FAMILIES = [
 ]
 
 
-DDP = Train(parallel="ddp", precision="float32")
-FSDP = Train(parallel="fsdp", precision="float32")
+DDP = TrainingConfig(parallel="ddp", precision="float32")
+FSDP = TrainingConfig(parallel="fsdp", precision="float32")
 
 
 WAYS = [pytest.param(DDP, id="ddp"), pytest.param(FSDP, id="fsdp", marks=pytest.mark.slow)]
@@ -46,23 +46,23 @@ def by_two(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_two_ranks_learn_what_one_learns(name: str, by_two: dict[str, dict[str, Tensor]]) -> None:
-    spread = spread_of(name, ON_CPU, DDP)
-    before = {key: weight.clone() for key, weight in weights_of(spread.model).items()}
-    sums = torch.tensor([[one.loss, one.count, one.norm] for one in train(spread)])
+    spread = spread_of(name, CPU_RANK, DDP)
+    before = {key: weight.clone() for key, weight in model_weights(spread.model).items()}
+    sums = torch.tensor([[one.loss, one.count, one.gradient_norm] for one in train(spread)])
     found = by_two[name]
     assert_close(found.pop("sums"), sums, atol=1e-5, rtol=1e-5)
-    wanted = weights_of(spread.model)
+    wanted = model_weights(spread.model)
     assert_close(found, wanted, atol=1e-5, rtol=0)
     assert any((wanted[key] - before[key]).abs().max() > 1e-3 for key in before)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("settings", WAYS)
-def test_two_ranks_learn_about_the_same_in_bfloat16(settings: Train, tmp_path: Path) -> None:
+def test_two_ranks_learn_about_the_same_in_bfloat16(settings: TrainingConfig, tmp_path: Path) -> None:
     names = ["encoder-transformer", "decoder-transformer", "decoder-luong"]
     on_two(train_each, tmp_path, replace(settings, precision="bfloat16"), names)
     for name in names:
-        wanted = torch.tensor([[one.loss, one.count, one.norm] for one in train(spread_of(name, ON_CPU, DDP))])
+        wanted = torch.tensor([[one.loss, one.count, one.gradient_norm] for one in train(spread_of(name, CPU_RANK, DDP))])
         found = load_file(tmp_path / f"{name}.safetensors")
         assert {weight.dtype for weight in found.values()} == {torch.float32}
         assert_close(found["sums"], wanted, atol=0.1, rtol=0.05)
@@ -70,7 +70,7 @@ def test_two_ranks_learn_about_the_same_in_bfloat16(settings: Train, tmp_path: P
 
 @pytest.mark.slow
 @pytest.mark.parametrize("settings", WAYS)
-def test_gradients_are_sent_with_the_last_batch_only(settings: Train, tmp_path: Path) -> None:
+def test_gradients_are_sent_with_the_last_batch_only(settings: TrainingConfig, tmp_path: Path) -> None:
     on_two(count_sums, tmp_path, settings, ["decoder-transformer"])
     first, second, last = load_file(tmp_path / "counts.safetensors")["counts"].tolist()
     assert first == second == 0
@@ -84,5 +84,5 @@ def test_a_weight_that_only_one_rank_uses_is_learned_by_all(tmp_path: Path) -> N
 
 
 def test_what_cannot_be_parted_is_told() -> None:
-    with pytest.raises(ConfigError, match=r"train.parallel: fsdp cannot part decoder.attention.score.strength"):
-        check_axes(MODELS["decoder-luong-score=cosine"]())
+    with pytest.raises(ConfigError, match=r"train.parallel: fsdp cannot shard decoder.attention.score.strength"):
+        check_shardable(MODELS["decoder-luong-score=cosine"]())

@@ -1,4 +1,4 @@
-"""Law 8: every file in configs/ builds at its own size, its small variant learns, and every family learns to copy."""
+"""Law 8: every recipe of the package builds at its own size, its small variant learns, and every family learns to copy."""
 
 import json
 from dataclasses import replace
@@ -12,24 +12,25 @@ import torch
 import weft
 from laws.given import GIVEN
 from laws.variants import SMALL, VOCABULARY, as_pictures, batch
-from weft.config.load import load_recipe
-from weft.config.reader import describe, read
-from weft.config.recipe import Recipe
+from weft.config.recipe import Recipe, load_recipe
+from weft.config.recipe_catalog import RECIPES_FOLDER
 from weft.config.registry import REGISTRY
-from weft.core.marks import FIRST_PIECE
+from weft.config.serialization import from_dict, to_dict
+from weft.core.codec import NUM_SPECIAL_TOKENS
 from weft.data.batches import Batch
-from weft.model.build import build, parameters
-from weft.model.roles import Decoder
-from weft.text.settings import reads
-from weft.training.checks import check
-from weft.training.ranks import ON_CPU
-from weft.training.spread import Whole
-from weft.training.update import update
+from weft.models.build import build_model
+from weft.models.model import count_parameters
+from weft.models.slots import Decoder
+from weft.text.text_config import source_modality
+from weft.training.distributed import CPU_RANK
+from weft.training.recipe_checks import check_recipe
+from weft.training.strategy import TrainingStrategy
+from weft.training.train_step import train_step
 
-CONFIGS = sorted((Path(weft.__file__).parents[2] / "configs").glob("*.yaml"))
-TIED = SMALL | {"maxout": SMALL["dim"]}  # what the head reads is as wide as an embedding, so that they can be one
+CONFIGS = sorted(RECIPES_FOLDER.glob("*.yaml"))
+TIED = SMALL | {"maxout_dim": SMALL["dim"]}  # what the head reads is as wide as an embedding, so that they can be one
 ALPHABET = 300  # pieces of a tokenizer whose size the text decides
-FITTING = batch((6, 6), (4, 4), (7, 2))  # no target is longer than its source, since some lattices have a frame a token
+FITTING = batch((6, 6), (4, 4), (7, 2))  # no target is longer than its source, since some frame heads have a frame a token
 
 
 @pytest.fixture(params=CONFIGS, ids=lambda path: path.stem)
@@ -38,31 +39,31 @@ def recipe(request: pytest.FixtureRequest) -> Recipe:
 
 
 def test_every_file_builds_at_its_own_size(recipe: Recipe) -> None:
-    node = describe(recipe, REGISTRY)
-    size = FIRST_PIECE + node["text"]["source"].get("size", ALPHABET)
+    node = to_dict(recipe, REGISTRY)
+    size = NUM_SPECIAL_TOKENS + node["text"]["source"].get("vocab_size", ALPHABET)
     vocabulary = ["a"] * size
     with torch.device("meta"):
-        model = build(recipe.model, vocabulary, vocabulary, joint=recipe.text.joint)
+        model = build_model(recipe.model, vocabulary, vocabulary, joint=recipe.text.joint)
     assert {weight.device.type for weight in model.parameters()} == {"meta"}
     widest = max(node["model"][side].get("dim", 0) for side in ("source", "target"))
-    assert size * widest < parameters(model)
+    assert size * widest < count_parameters(model)
 
 
 def test_every_file_passes_the_checks_before_training(recipe: Recipe) -> None:
-    data, train = replace(recipe.data, train=("a file",)), replace(recipe.train, start=None)  # what only users have
-    check(replace(recipe, data=data, train=train))
+    data, train = replace(recipe.data, train=("a file",)), replace(recipe.train, initial_model=None)  # what only users have
+    check_recipe(replace(recipe, data=data, train=train))
 
 
 def test_a_recipe_that_begins_with_a_run_of_another_has_its_model() -> None:
     risk, joint = (CONFIGS[0].with_name(f"g2p-{name}.yaml") for name in ("minimum-risk", "recurrent"))
-    first = next(line for line in risk.read_text("utf-8").split("\n") if joint.name in line and "weft train" in line)
+    first = next(line for line in risk.read_text("utf-8").split("\n") if f"weft train {joint.stem} " in line)
     before = load_recipe(
         joint, [word for word in first.split() if word.startswith(("model.", "objective", "translate."))]
     )
     after = load_recipe(risk)
-    assert first.endswith(f"--out {after.train.start}")
-    assert describe(after, REGISTRY)["model"] == describe(before, REGISTRY)["model"]
-    assert describe(after, REGISTRY)["text"] == describe(before, REGISTRY)["text"]
+    assert first.endswith(f"--out {after.train.initial_model}")
+    assert to_dict(after, REGISTRY)["model"] == to_dict(before, REGISTRY)["model"]
+    assert to_dict(after, REGISTRY)["text"] == to_dict(before, REGISTRY)["text"]
 
 
 def test_the_published_number_of_weights() -> None:
@@ -70,29 +71,32 @@ def test_the_published_number_of_weights() -> None:
     recipe = load_recipe(next(path for path in CONFIGS if path.stem == "sutskever2014"))
     source, target = ["a"] * 160_000, ["a"] * 80_000
     with torch.device("meta"):
-        model = build(recipe.model, source, target, joint=False)
+        model = build_model(recipe.model, source, target, joint=False)
     matrices = {name: weight.numel() for name, weight in model.named_parameters() if weight.ndim == 2}
     assert sum(matrices.values()) == 384_000_000
     assert sum(count for name, count in matrices.items() if ".cells." in name) == 64_000_000
 
 
 def test_the_small_variant_of_every_file_learns(recipe: Recipe) -> None:
-    node = describe(recipe, REGISTRY)
-    small = read({**node, "model": shrunk(node["model"])}, Recipe, REGISTRY)
+    node = to_dict(recipe, REGISTRY)
+    small = from_dict({**node, "model": shrunk(node["model"])}, Recipe, REGISTRY)
     torch.manual_seed(1)
-    model = build(small.model, VOCABULARY, VOCABULARY, joint=True)
-    optimiser, spread = small.train.optimiser(model.parameters()), Whole(ON_CPU, model, small.objective(GIVEN))
+    model = build_model(small.model, VOCABULARY, VOCABULARY, joint=True)
+    optimizer, spread = (
+        small.train.optimizer(model.parameters()),
+        TrainingStrategy(CPU_RANK, model, small.objective(GIVEN)),
+    )
     pairs = [fitting(small)]
-    losses = [update(spread, optimiser, pairs, step=step, rate=0.01, clip=1.0).loss for step in range(1, 21)]
+    losses = [train_step(spread, optimizer, pairs, step=step, learning_rate=0.01, clip_norm=1.0).loss for step in range(1, 21)]
     assert all(0 < loss < float("inf") for loss in losses)
     assert losses[-1] < 0.8 * losses[0]
 
 
 def test_every_weight_of_every_file_is_used(recipe: Recipe) -> None:
-    node = describe(recipe, REGISTRY)
-    small = read({**node, "model": shrunk(node["model"])}, Recipe, REGISTRY)
+    node = to_dict(recipe, REGISTRY)
+    small = from_dict({**node, "model": shrunk(node["model"])}, Recipe, REGISTRY)
     torch.manual_seed(1)
-    model = build(small.model, VOCABULARY, VOCABULARY, joint=True)
+    model = build_model(small.model, VOCABULARY, VOCABULARY, joint=True)
     torch.autograd.backward(small.objective(GIVEN)(model, fitting(small), 1).total)
     idle = [name for name, weight in model.named_parameters() if weight.grad is None or not weight.grad.any()]
     assert idle == []
@@ -100,7 +104,7 @@ def test_every_weight_of_every_file_is_used(recipe: Recipe) -> None:
 
 def fitting(recipe: Recipe) -> Batch:
     """Pairs for a recipe of text, or of pictures."""
-    return FITTING if reads(recipe.text) == "text" else as_pictures(FITTING)
+    return FITTING if source_modality(recipe.text) == "text" else as_pictures(FITTING)
 
 
 def shrunk(node: Any) -> Any:
@@ -113,31 +117,31 @@ def shrunk(node: Any) -> Any:
 
 
 PLACED = {"dim": 64, "positions": "sinusoidal"}
-FREE = {"dim": 64, "scaled": False}
+FREE = {"dim": 64, "scale": False}
 FAMILIES: dict[str, dict[str, Any]] = {
     "transformer": {
         "source": PLACED,
-        "encoder": {"type": "transformer", "layers": 2, "heads": 4, "hidden": 128},
+        "encoder": {"type": "transformer", "layers": 2, "heads": 4, "ffn_dim": 128},
         "target": PLACED,
-        "decoder": {"type": "transformer", "layers": 2, "heads": 4, "hidden": 128},
+        "decoder": {"type": "transformer", "layers": 2, "heads": 4, "ffn_dim": 128},
     },
     "bahdanau": {
         "source": FREE,
         "encoder": {"type": "recurrent", "cell": {"dim": 64}},
         "target": FREE,
-        "decoder": {"type": "bahdanau", "cell": {"dim": 64}, "maxout": 64},
+        "decoder": {"type": "bahdanau", "cell": {"dim": 64}, "maxout_dim": 64},
     },
     "sutskever": {
         "source": FREE,
-        "encoder": {"type": "recurrent", "cell": {"type": "lstm", "dim": 128}, "ways": "backward"},
+        "encoder": {"type": "recurrent", "cell": {"type": "lstm", "dim": 128}, "directions": "backward"},
         "target": FREE,
         "decoder": {"type": "sutskever", "cell": {"dim": 128}, "bridge": "copy"},
     },
     "cho": {
         "source": FREE,
-        "encoder": {"type": "recurrent", "cell": {"dim": 256}, "ways": "forward"},
+        "encoder": {"type": "recurrent", "cell": {"dim": 256}, "directions": "forward"},
         "target": FREE,
-        "decoder": {"type": "cho", "cell": {"dim": 256}, "summary": 256, "maxout": 128},
+        "decoder": {"type": "cho", "cell": {"dim": 256}, "summary_dim": 256, "maxout_dim": 128},
     },
     "luong": {
         "source": FREE,
@@ -147,14 +151,14 @@ FAMILIES: dict[str, dict[str, Any]] = {
     },
     "gnmt": {
         "source": FREE,
-        "encoder": {"type": "recurrent", "cell": {"type": "lstm", "dim": 64}, "layers": 2, "ways": "both-first"},
+        "encoder": {"type": "recurrent", "cell": {"type": "lstm", "dim": 64}, "layers": 2, "directions": "both-first"},
         "target": FREE,
         "decoder": {"type": "gnmt", "cell": {"dim": 64}, "layers": 2},
     },
     "convs2s": {
-        "source": {"dim": 64, "scaled": False, "positions": "learned"},
-        "encoder": {"type": "convs2s", "layers": 2, "dim": 64, "attentions": 2},
-        "target": {"dim": 64, "scaled": False, "positions": "learned"},
+        "source": {"dim": 64, "scale": False, "positions": "learned"},
+        "encoder": {"type": "convs2s", "layers": 2, "dim": 64, "attention_layers": 2},
+        "target": {"dim": 64, "scale": False, "positions": "learned"},
         "decoder": {"type": "convs2s", "layers": 2, "dim": 64},
     },
     "kalchbrenner": {
@@ -182,7 +186,7 @@ def test_every_family_learns_to_copy(family: str, tmp_path: Path, monkeypatch: p
             "train": {
                 "steps": 800,
                 "batch_tokens": 1000,
-                "schedule": {"type": "linear", "peak": 3e-3, "warmup": 100},
+                "schedule": {"type": "linear", "learning_rate": 3e-3, "warmup_steps": 100},
             },
             "translate": {"search": "greedy"},
         },

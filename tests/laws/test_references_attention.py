@@ -13,11 +13,19 @@ from laws.plainly import Array, array, half_padded, sequence, sigmoid, softmax
 from laws.variants import Variant, variants
 from weft.config.registry import REGISTRY
 from weft.core.errors import UserError
-from weft.model.encoders.transformer import TransformerEncoder
-from weft.nn.attention import Attention, SelfAttention
-from weft.nn.memory import Memory, Sizes
-from weft.nn.scores import Additive, Cosine, Dot, General, Location, ScaledDot, Score
-from weft.nn.windows import LocalMonotonic, LocalPredictive
+from weft.models.transformer import TransformerEncoder
+from weft.nn.attention import CrossAttention, LocalMonotonicWindow, LocalPredictiveWindow
+from weft.nn.attention_scores import (
+    AdditiveScore,
+    AttentionScore,
+    CosineScore,
+    DotScore,
+    GeneralScore,
+    LocationScore,
+    ScaledDotScore,
+)
+from weft.nn.memory import Memory, MemorySizes
+from weft.nn.self_attention import SelfAttention
 
 
 def test_self_attention_is_torchs() -> None:
@@ -35,7 +43,7 @@ def test_self_attention_is_torchs() -> None:
 
 
 def test_attention_to_a_memory_is_torchs() -> None:
-    ours = Attention(8, Sizes(6, 6), heads=2, projected=True, dim=8).double()
+    ours = CrossAttention(8, MemorySizes(6, 6), heads=2, projected=True, dim=8).double()
     theirs = nn.MultiheadAttention(8, 2, kdim=6, vdim=6, batch_first=True).double()
     weights = ours.state_dict()
     theirs.load_state_dict(
@@ -54,16 +62,16 @@ def test_attention_to_a_memory_is_torchs() -> None:
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
 def test_the_transformer_encoder_is_torchs(norm: Any) -> None:
-    ours = TransformerEncoder(8, layers=1, heads=2, hidden=12, norm=norm, dropout=0.0).double()
+    ours = TransformerEncoder(8, layers=1, heads=2, ffn_dim=12, norm=norm, dropout=0.0).double()
     layer = ours.layers[0]
     theirs = nn.TransformerEncoderLayer(8, 2, 12, 0.0, batch_first=True, norm_first=norm == "pre").double()
     names = {
-        "self_attn.in_proj_": "attention.project.",
-        "self_attn.out_proj.": "attention.out.",
+        "self_attn.in_proj_": "self_attention.project.",
+        "self_attn.out_proj.": "self_attention.out.",
         "linear1.": "feedforward.up.",
         "linear2.": "feedforward.down.",
-        "norm1.": "around_attention.norm.",
-        "norm2.": "around_feedforward.norm.",
+        "norm1.": "self_attention_residual.norm.",
+        "norm2.": "feedforward_residual.norm.",
     }
     weights = layer.state_dict()
     theirs.load_state_dict({a + end: weights[b + end] for a, b in names.items() for end in ("weight", "bias")})
@@ -76,18 +84,18 @@ def scored(score: Any, query: Array, keys: Array) -> Array:
     """[S], every paper's e(q, k_j) for one query, written plainly."""
     w = {name: array(value) for name, value in score.state_dict().items()}
     match score:
-        case Additive():
+        case AdditiveScore():
             other = w.get("key.weight", w["query.weight"])
             return np.array([w["vector"] @ np.tanh(w["query.weight"] @ query + other @ k) for k in keys])
-        case General():
+        case GeneralScore():
             return np.array([query @ w["matrix.weight"] @ k for k in keys])
-        case Cosine():
+        case CosineScore():
             return np.array([w["strength"] * query @ k / np.linalg.norm(query) / np.linalg.norm(k) for k in keys])
-        case Location():
+        case LocationScore():
             return np.array((w["matrix.weight"] @ query)[: len(keys)])
-        case ScaledDot():
+        case ScaledDotScore():
             return np.array(keys @ query / np.sqrt(len(query)))
-        case Dot():
+        case DotScore():
             return np.array(keys @ query)
     raise AssertionError(f"no equation is written here for {score}")
 
@@ -97,11 +105,11 @@ PUBLISHED = ("dot", "scaled-dot", "general", "additive", "concat", "cosine", "lo
 
 @pytest.mark.parametrize(
     "variant",
-    [variant for variant in variants(Score) if variant.name.startswith(PUBLISHED)],
+    [variant for variant in variants(AttentionScore) if variant.name.startswith(PUBLISHED)],
     ids=lambda variant: variant.name,
 )
 def test_attention_with_every_published_score_is_the_papers(variant: Variant) -> None:
-    attention = Attention(8, Sizes(8, 8), score=variant.make).double()
+    attention = CrossAttention(8, MemorySizes(8, 8), score=variant.make).double()
     data = half_padded(2, 5, 8)
     memory, query = Memory(data.data, data.data, data.mask), sequence(2, 1, 8).data
     context, weights, _ = attention(query, attention.prepare(memory), attention.start(memory))
@@ -115,25 +123,25 @@ def test_attention_with_every_published_score_is_the_papers(variant: Variant) ->
 
 def test_concat_is_additive() -> None:
     """v·tanh([W U] [q; k]) = v·tanh(W q + U k)."""
-    score = REGISTRY[Score]["concat"](4, 6, dim=3).double()
+    score = REGISTRY[AttentionScore]["concat"](4, 6, dim=3).double()
     query, keys = sequence(1, 1, 4).data[0, 0], sequence(1, 5, 6).data[0]
     whole = torch.cat([score.query.weight, score.key.weight], 1)
     concat = torch.stack([score.vector @ torch.tanh(whole @ torch.cat([query, key])) for key in keys])
-    assert_close(score(query[None, None, None], score.keys(keys[None, None]), None)[0, 0, 0], concat)
+    assert_close(score(query[None, None, None], score.prepare_keys(keys[None, None]), None)[0, 0, 0], concat)
 
 
 @pytest.mark.parametrize("steps", [(0,), (1, 4), (9,)])
 def test_local_windows_are_luongs(steps: tuple[int, ...]) -> None:
     data = half_padded(2, 7, 8)
     memory, query = Memory(data.data, data.data, data.mask), sequence(2, 10, 8).data
-    for window in (LocalMonotonic, LocalPredictive):
-        attention = Attention(8, Sizes(8, 8), score=Dot, window=partial(window, reach=2)).double()
+    for window in (LocalMonotonicWindow, LocalPredictiveWindow):
+        attention = CrossAttention(8, MemorySizes(8, 8), score=DotScore, window=partial(window, half_width=2)).double()
         _, weights, _ = attention(query, attention.prepare(memory), attention.start(memory))
         for row, length in enumerate((7, 3)):
             for t in steps:
                 q, h = array(query[row, t]), array(data.data[row, :length])
                 p, gauss = float(min(t, length - 1)), np.ones(length)
-                if window is LocalPredictive:
+                if window is LocalPredictiveWindow:
                     weights_of = attention.get_submodule("window").get_parameter
                     hidden, vector = (array(weights_of(f"{name}.weight")) for name in ("hidden", "vector"))
                     p = length * float(sigmoid(vector @ np.tanh(hidden @ q))[0])
@@ -143,11 +151,11 @@ def test_local_windows_are_luongs(steps: tuple[int, ...]) -> None:
 
 
 def test_coverage_is_the_sum_of_the_weights_so_far() -> None:
-    attention = Attention(8, Sizes(8, 8), score=partial(Additive, coverage=True)).double()
+    attention = CrossAttention(8, MemorySizes(8, 8), score=partial(AdditiveScore, coverage=True)).double()
     score = attention.score
-    assert isinstance(score, Additive)
-    assert score.cover is not None
-    nn.init.normal_(score.cover)
+    assert isinstance(score, AdditiveScore)
+    assert score.coverage is not None
+    nn.init.normal_(score.coverage)
     data = sequence(1, 5, 8)
     memory, query = Memory(data.data, data.data, data.mask), sequence(1, 3, 8).data
     _, weights, _ = attention(query, attention.prepare(memory), attention.start(memory))
@@ -155,13 +163,13 @@ def test_coverage_is_the_sum_of_the_weights_so_far() -> None:
     covered = np.zeros(5)
     for t in range(3):
         inner = [w["query.weight"] @ array(query[0, t]) + w["key.weight"] @ k for k in array(data.data[0])]
-        a = softmax(np.array([w["vector"] @ np.tanh(i + w["cover"] * c) for i, c in zip(inner, covered, strict=True)]))
+        a = softmax(np.array([w["vector"] @ np.tanh(i + w["coverage"] * c) for i, c in zip(inner, covered, strict=True)]))
         np.testing.assert_allclose(array(weights[0, 0, t]), a, atol=1e-12)
         covered = covered + a
 
 
 def test_a_source_past_the_last_location_is_told() -> None:
-    attention = Attention(8, Sizes(8, 8), score=partial(Location, max_source=4))
+    attention = CrossAttention(8, MemorySizes(8, 8), score=partial(LocationScore, max_source_length=4))
     data = sequence(1, 5, 8).data.float()
-    with pytest.raises(UserError, match="max_source = 4"):
+    with pytest.raises(UserError, match="max_source_length = 4"):
         attention.prepare(Memory(data, data, torch.ones(1, 5, dtype=torch.bool)))

@@ -8,14 +8,11 @@ from numpy.testing import assert_allclose
 from torch import nn
 
 from laws.plainly import Array, array, half_padded, sequence, sigmoid, softmax
-from weft.model.decoders.convs2s import ConvS2SDecoder
-from weft.model.decoders.kalchbrenner import KalchbrennerDecoder
-from weft.model.encoders.convolutional import Convolutional
-from weft.model.encoders.convs2s import ConvS2SEncoder
-from weft.model.encoders.kalchbrenner import KalchbrennerEncoder
-from weft.nn.convolution import Blocks
-from weft.nn.memory import Memory, Sizes
-from weft.nn.weight_norm import NormedLinear
+from weft.models.convs2s import ConvS2SDecoder, ConvS2SEncoder
+from weft.models.encoders.convolutional import ConvolutionalEncoder
+from weft.models.kalchbrenner import KalchbrennerDecoder, KalchbrennerEncoder
+from weft.nn.convolution import ConvLayerGroup, WeightNormLinear
+from weft.nn.memory import Memory, MemorySizes
 
 HALF = np.sqrt(0.5)
 LENGTHS = (6, 3)
@@ -31,7 +28,7 @@ def scattered(module: nn.Module) -> Any:
 
 def mapped(linear: Any, x: Array) -> Array:
     """W x + b, by a plain map or a normed one: W = g v / |v|."""
-    if isinstance(linear, NormedLinear):
+    if isinstance(linear, WeightNormLinear):
         v = array(linear.direction)
         weight = array(linear.length)[:, None] * v / np.sqrt((v**2).sum(1, keepdims=True))
     else:
@@ -41,7 +38,7 @@ def mapped(linear: Any, x: Array) -> Array:
 
 
 def passed(skip: nn.Module, x: Array) -> Array:
-    return mapped(skip, x) if isinstance(skip, NormedLinear) else x
+    return mapped(skip, x) if isinstance(skip, WeightNormLinear) else x
 
 
 def gated(x: Array) -> Array:
@@ -57,28 +54,30 @@ def windows(x: Array, width: int, before: int) -> Array:
 
 
 def test_the_convs2s_encoder_is_the_papers() -> None:
-    encoder = scattered(ConvS2SEncoder(6, layers=1, dim=4, above=(Blocks(dim=5, kernel=1), Blocks(dim=5, kernel=5))))
+    encoder = scattered(
+        ConvS2SEncoder(6, layers=1, dim=4, upper_layers=(ConvLayerGroup(dim=5, kernel_size=1), ConvLayerGroup(dim=5, kernel_size=5)))
+    )
     x = half_padded(2, 6, 6)
     memory = encoder(x)
     for row, length in enumerate(LENGTHS):
         e = array(x.data)[row, :length]
-        h = mapped(encoder.enter, e)
+        h = mapped(encoder.input_map, e)
         for layer, kernel in zip(encoder.layers, (3, 1, 5), strict=True):
             y = gated(mapped(layer.convolution.linear, windows(h, kernel, kernel // 2)))
             h = (y + passed(layer.skip, h)) * HALF
-        z = mapped(encoder.leave, h)
+        z = mapped(encoder.output_map, h)
         assert_allclose(array(memory.keys)[row, :length], z, atol=1e-10)
         assert_allclose(array(memory.values)[row, :length], (z + e) * HALF, atol=1e-10)
 
 
 def test_the_convs2s_decoder_is_the_papers() -> None:
-    decoder = scattered(ConvS2SDecoder(6, Sizes(6, 7), layers=1, dim=4, above=(Blocks(dim=5, kernel=2),)))
+    decoder = scattered(ConvS2SDecoder(6, MemorySizes(6, 7), layers=1, dim=4, upper_layers=(ConvLayerGroup(dim=5, kernel_size=2),)))
     annotations, x = half_padded(2, 6, 6), sequence(2, 4, 6).data
     values = torch.randn(2, 6, 7, dtype=torch.float64)
     output, _ = decoder(x, decoder.start(Memory(annotations.data, values, annotations.mask)))
     for row, length in enumerate(LENGTHS):
         z, value, g = array(annotations.data)[row, :length], array(values)[row, :length], array(x)[row]
-        u, looks = mapped(decoder.enter, g), []
+        u, looks = mapped(decoder.input_map, g), []
         for layer, kernel in zip(decoder.layers, (3, 2), strict=True):
             h = gated(mapped(layer.convolution.linear, windows(u, kernel, kernel - 1)))
             d = (mapped(layer.query, h) + g) * HALF
@@ -86,12 +85,12 @@ def test_the_convs2s_decoder_is_the_papers() -> None:
             c = length * np.sqrt(1 / length) * (a @ value)
             u = ((h + mapped(layer.context, c)) * HALF + passed(layer.skip, u)) * HALF
             looks.append(a)
-        assert_allclose(array(output.hidden)[row], mapped(decoder.leave, u), atol=1e-10)
+        assert_allclose(array(output.hidden)[row], mapped(decoder.output_map, u), atol=1e-10)
         assert_allclose(array(output.attention)[row, :, :length], np.mean(looks, 0), atol=1e-10)
 
 
 def test_the_convolutional_encoder_is_the_papers() -> None:
-    encoder = scattered(Convolutional(6, layers=2, dim=8, widths=(1, 4), value_layers=1, activation="tanh"))
+    encoder = scattered(ConvolutionalEncoder(6, layers=2, dim=8, kernel_sizes=(1, 4), value_layers=1, activation="tanh"))
     x = half_padded(2, 6, 6)
     memory = encoder(x)
     for row, length in enumerate(LENGTHS):
@@ -122,7 +121,7 @@ def test_the_sentence_model_is_the_papers() -> None:
 
 
 def test_the_decoder_given_a_sentence_vector_is_the_papers() -> None:
-    decoder = scattered(KalchbrennerDecoder(6, Sizes(4, 4)))
+    decoder = scattered(KalchbrennerDecoder(6, MemorySizes(4, 4)))
     x, s = sequence(2, 3, 6).data, torch.randn(2, 1, 4, dtype=torch.float64)
     output, _ = decoder(x, decoder.start(Memory(s, s, torch.ones(2, 1, dtype=torch.bool))))
     w, b = array(decoder.cell.inputs.input.weight), array(decoder.cell.inputs.bias)

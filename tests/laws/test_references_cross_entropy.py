@@ -11,20 +11,20 @@ from torch.testing import assert_close
 from laws.given import GIVEN
 from laws.variants import batch, make, small
 from weft.config.registry import REGISTRY
-from weft.model.build import Slots
-from weft.model.head import Linear
-from weft.model.roles import Decoder, Embed, Encoder, Head
-from weft.objective.cross_entropy import CrossEntropy
-from weft.objective.head_and_loss import head_and_loss, positions
+from weft.losses.chunked_cross_entropy import chunk_length, chunked_cross_entropy
+from weft.losses.cross_entropy import CrossEntropyLoss
+from weft.models.build import ModelConfig
+from weft.models.heads import LinearHead
+from weft.models.slots import Decoder, Embedder, Encoder, Head
 
 
-@pytest.mark.parametrize("smoothing", [0.0, 0.1])
-@pytest.mark.parametrize("chunk", [1, 4, None])
+@pytest.mark.parametrize("label_smoothing", [0.0, 0.1])
+@pytest.mark.parametrize("chunk_size", [1, 4, None])
 @pytest.mark.parametrize("bias", [True, False])
-def test_cross_entropy_and_its_gradients_are_torchs(smoothing: float, chunk: int | None, bias: bool) -> None:
-    embedding = small(REGISTRY[Embed]["tokens"])
+def test_cross_entropy_and_its_gradients_are_torchs(label_smoothing: float, chunk_size: int | None, bias: bool) -> None:
+    embedding = small(REGISTRY[Embedder]["tokens"])
     model = make(
-        Slots(
+        ModelConfig(
             source=embedding,
             encoder=small(REGISTRY[Encoder]["transformer"]),
             target=embedding,
@@ -33,10 +33,10 @@ def test_cross_entropy_and_its_gradients_are_torchs(smoothing: float, chunk: int
         )
     )
     pairs = batch((4, 6), (5, 3))
-    loss = CrossEntropy(GIVEN, smoothing=smoothing, chunk=chunk)(model, pairs)
+    loss = CrossEntropyLoss(GIVEN, label_smoothing=label_smoothing, chunk_size=chunk_size)(model, pairs)
     logits = model.head(model.features(pairs).hidden)[pairs.target.mask]
     targets = pairs.target.data[pairs.target.mask]
-    expected = F.cross_entropy(logits, targets, reduction="sum", label_smoothing=smoothing)
+    expected = F.cross_entropy(logits, targets, reduction="sum", label_smoothing=label_smoothing)
     assert_close(loss.total, expected)
     assert_close(loss.parts["nll"], F.cross_entropy(logits, targets, reduction="sum"))
     assert loss.parts["accuracy"].item() == 100 * (logits.argmax(-1) == targets).sum().item()
@@ -49,24 +49,24 @@ def test_cross_entropy_and_its_gradients_are_torchs(smoothing: float, chunk: int
 
 
 def test_the_loss_of_a_word_that_is_all_but_impossible_is_finite_and_exact() -> None:
-    head = Linear(1, 3)
+    head = LinearHead(1, 3)
     with torch.no_grad():
         head.weight.copy_(torch.tensor([[1.0], [-1.0], [0.0]]))
     hidden = torch.tensor([[200.0], [-3000.0]])  # e^-400 is 0 in float32
-    _, likelihood, right = head_and_loss(hidden, head, torch.tensor([1, 1]), smoothing=0.0, chunk=1)
+    _, likelihood, right = chunked_cross_entropy(hidden, head, torch.tensor([1, 1]), label_smoothing=0.0, chunk_size=1)
     assert (likelihood.item(), right.item()) == (400.0, 1)
 
 
-def slopes(hidden: Tensor, head: Linear, targets: Tensor, scale: float = 1.0) -> list[Tensor]:
+def slopes(hidden: Tensor, head: LinearHead, targets: Tensor, scale: float = 1.0) -> list[Tensor]:
     """The gradients of the scaled loss by hidden, weight and bias."""
     hidden = hidden.detach().requires_grad_()
-    total, _, _ = head_and_loss(hidden, head, targets, smoothing=0.1, chunk=None)
+    total, _, _ = chunked_cross_entropy(hidden, head, targets, label_smoothing=0.1, chunk_size=None)
     return [*torch.autograd.grad(total * scale, [hidden, *head.parameters()])]
 
 
 def test_in_16_bits_what_is_summed_over_positions_is_rounded_once() -> None:
     torch.manual_seed(1)
-    head, targets = Linear(8, 16).bfloat16(), (16 * torch.rand(8192) ** 4).long()  # some classes much more often
+    head, targets = LinearHead(8, 16).bfloat16(), (16 * torch.rand(8192) ** 4).long()  # some classes much more often
     hidden = torch.randn(8192, 8).bfloat16()
     found = slopes(hidden, head, targets)
     wanted = slopes(hidden.double(), head.double(), targets)
@@ -75,7 +75,7 @@ def test_in_16_bits_what_is_summed_over_positions_is_rounded_once() -> None:
 
 
 def test_sums_over_positions_that_are_too_large_for_float16_fit_at_a_smaller_scale() -> None:
-    head, targets = Linear(2, 4).half(), torch.zeros(40_000, dtype=torch.long)
+    head, targets = LinearHead(2, 4).half(), torch.zeros(40_000, dtype=torch.long)
     torch.nn.init.zeros_(head.weight)
     hidden = torch.tensor([[3.0, -1.0]]).half().expand(40_000, -1)
     assert not all(one.isfinite().all() for one in slopes(hidden, head, targets))  # 40,000 times 0.675 times 3
@@ -86,5 +86,9 @@ def test_sums_over_positions_that_are_too_large_for_float16_fit_at_a_smaller_sca
 
 def test_a_gpu_has_more_positions_at_a_time_than_a_cache_would_hold() -> None:
     half, elsewhere = torch.empty(1, dtype=torch.bfloat16), torch.empty(1, dtype=torch.bfloat16, device="meta")
-    assert (positions(half.float(), None), positions(half, None), positions(elsewhere, None)) == (128, 256, 2048)
-    assert positions(elsewhere, 7) == 7
+    assert (chunk_length(half.float(), None), chunk_length(half, None), chunk_length(elsewhere, None)) == (
+        128,
+        256,
+        2048,
+    )
+    assert chunk_length(elsewhere, 7) == 7

@@ -1,4 +1,4 @@
-"""Law 4 for instant decoders: lattices, reading and loss are what plain loops over the equations give."""
+"""Law 4 for instant decoders: frame heads, reading and loss are what plain loops over the equations give."""
 
 import math
 
@@ -10,24 +10,23 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from weft.core.frames import Frames
-from weft.core.marks import BEGIN, END, PAD
-from weft.core.state import Hypothesis
-from weft.model.lattices.positions import Aligned, Dense
-from weft.nn.memory import Memory, Sizes
-from weft.search.readings.positions import PositionReading
-from weft.search.role import Given, Language
+from weft.core.codec import BOS, EOS, PAD
+from weft.core.state import FrameOutput, Hypothesis
+from weft.decoding.non_autoregressive import PositionwiseDecoder
+from weft.decoding.search import FrameDecoderContext, LanguageModel
+from weft.models.heads import AlignedHead, DenseHead
+from weft.nn.memory import Memory, MemorySizes
 
 WIDTH, CLASSES, LIMIT = 3, 5, 4
 MASK = torch.tensor([[True, True, True], [True, False, False]])
 Array = NDArray[np.float64]
 
 
-def no_language_model(folder: str) -> Language:
+def no_language_model(folder: str) -> LanguageModel:
     raise FileNotFoundError(folder)
 
 
-GIVEN = Given(False, ["a"] * CLASSES, lambda lines: [[] for _ in lines], no_language_model)
+GIVEN = FrameDecoderContext(False, ["a"] * CLASSES, lambda lines: [[] for _ in lines], no_language_model)
 
 
 def memory() -> Memory:
@@ -50,11 +49,11 @@ def log_softmax(x: Array) -> Array:
 
 @pytest.mark.parametrize("widths", [(), (6,), (6, 7)])
 def test_aligned_reads_each_position_alone(widths: tuple[int, ...]) -> None:
-    lattice = Aligned(Sizes(WIDTH, WIDTH), CLASSES, widths=widths, length="head").double()
-    frames = lattice(memory())
+    frame_head = AlignedHead(MemorySizes(WIDTH, WIDTH), CLASSES, hidden_dims=widths, length_prediction="classifier").double()
+    frames = frame_head(memory())
     assert frames.lengths is not None
     for row, length in enumerate((3, 1)):
-        numbers = np.stack([through(lattice.network, memory().keys[row, place].numpy()) for place in range(length)])
+        numbers = np.stack([through(frame_head.network, memory().keys[row, place].numpy()) for place in range(length)])
         for place in range(length):
             expected = log_softmax(numbers[place, :CLASSES])
             np.testing.assert_allclose(frames.log_probs[row, place].detach(), expected, atol=1e-12)
@@ -64,13 +63,13 @@ def test_aligned_reads_each_position_alone(widths: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize("widths", [(), (6,), (6, 7)])
 def test_dense_reads_all_places_at_once(widths: tuple[int, ...]) -> None:
-    lattice = Dense(Sizes(WIDTH, WIDTH), CLASSES, limit=LIMIT, widths=widths, length="head").double()
-    frames = lattice(memory())
+    frame_head = DenseHead(MemorySizes(WIDTH, WIDTH), CLASSES, max_length=LIMIT, hidden_dims=widths, length_prediction="classifier").double()
+    frames = frame_head(memory())
     assert frames.lengths is not None
     for row, length in enumerate((3, 1)):
         places = np.zeros((LIMIT, WIDTH))
         places[:length] = memory().keys[row, :length].numpy()
-        numbers = through(lattice.network, places.reshape(-1)).reshape(LIMIT, CLASSES + 1)
+        numbers = through(frame_head.network, places.reshape(-1)).reshape(LIMIT, CLASSES + 1)
         for place in range(LIMIT):
             expected = log_softmax(numbers[place, :CLASSES])
             np.testing.assert_allclose(frames.log_probs[row, place].detach(), expected, atol=1e-12)
@@ -78,7 +77,7 @@ def test_dense_reads_all_places_at_once(widths: tuple[int, ...]) -> None:
 
 
 @st.composite
-def said(draw: st.DrawFn) -> tuple[Frames, Tensor]:
+def said(draw: st.DrawFn) -> tuple[FrameOutput, Tensor]:
     """Frames with few different numbers, so that ties come up, and a limit for each row."""
     real = draw(st.lists(st.integers(1, 4), min_size=1, max_size=3))
     width = max(real)
@@ -89,29 +88,29 @@ def said(draw: st.DrawFn) -> tuple[Frames, Tensor]:
     mask = torch.arange(width) < torch.tensor(real)[:, None]
     lengths = torch.tensor([[draw(number) for _ in range(width + 1)] for _ in real], dtype=torch.float64)
     limit = torch.tensor([draw(st.integers(0, 5)) for _ in real])
-    return Frames(log_probs, mask, lengths if draw(st.booleans()) else None), limit
+    return FrameOutput(log_probs, mask, lengths if draw(st.booleans()) else None), limit
 
 
 def read_plainly(log_probs: list[list[float]], lengths: list[float] | None, limit: int) -> Hypothesis:
     """One row, its padding cut off."""
-    tokens = [token for token in range(CLASSES) if token not in (PAD, BEGIN) and (token != END or lengths is None)]
+    tokens = [token for token in range(CLASSES) if token not in (PAD, BOS) and (token != EOS or lengths is None)]
     best = [max(tokens, key=row.__getitem__) for row in log_probs]
     if lengths is not None:
         allowed = lengths[: min(limit, len(log_probs)) + 1]
         length = allowed.index(max(allowed))
         end, finished = max(allowed), max(allowed) == max(lengths)
     else:
-        length = min([place for place, token in enumerate(best) if token == END] + [limit, len(log_probs) - 1])
-        end, finished = log_probs[length][END], best[length] == END
+        length = min([place for place, token in enumerate(best) if token == EOS] + [limit, len(log_probs) - 1])
+        end, finished = log_probs[length][EOS], best[length] == EOS
     scores = (*(log_probs[place][best[place]] for place in range(length)), end)
     return Hypothesis(tuple(best[:length]), sum(scores), scores, finished)
 
 
 @settings(deadline=None, max_examples=200)
 @given(said())
-def test_reading_is_a_plain_loop(case: tuple[Frames, Tensor]) -> None:
+def test_reading_is_a_plain_loop(case: tuple[FrameOutput, Tensor]) -> None:
     frames, limit = case
-    for row, hypotheses in enumerate(PositionReading(GIVEN)(frames, limit)):
+    for row, hypotheses in enumerate(PositionwiseDecoder(GIVEN)(frames, limit)):
         real = int(frames.mask[row].sum())
         lengths = None if frames.lengths is None else frames.lengths[row].tolist()
         assert hypotheses == [read_plainly(frames.log_probs[row, :real].tolist(), lengths, int(limit[row]))]

@@ -6,18 +6,20 @@ from itertools import product
 import numpy as np
 import pytest
 
-from weft.text.lexicon import NULL, Lexicon, Pairs, cut, learn_lexicon, links_of
-from weft.text.rows import Rows
+from weft.core.codec import RaggedRows
+from weft.text.ibm1 import NULL, RaggedPairs, TranslationTable, make_links, split_by_links, train_ibm1
 
 SIZE = 9
 PAIRS = [([3, 4], [5, 6]), ([3], [5]), ([4, 3, 4], [6, 6]), ([7], [5, 8, 8])]
 
 
-def rows(lists: list[list[int]]) -> Rows:
-    return Rows(np.concatenate([np.array(one, np.uint32) for one in lists]), np.array([len(one) for one in lists]))
+def rows(lists: list[list[int]]) -> RaggedRows:
+    return RaggedRows(
+        np.concatenate([np.array(one, np.uint32) for one in lists]), np.array([len(one) for one in lists])
+    )
 
 
-def portions(*cuts: int) -> list[Pairs]:
+def portions(*cuts: int) -> list[RaggedPairs]:
     edges = zip((0, *cuts), (*cuts, len(PAIRS)), strict=True)
     return [(rows([one for one, _ in PAIRS[a:b]]), rows([other for _, other in PAIRS[a:b]])) for a, b in edges]
 
@@ -38,37 +40,37 @@ def by_hand(iterations: int) -> dict[tuple[int, int], float]:
     return table
 
 
-def as_table(lexicon: Lexicon) -> dict[tuple[int, int], float]:
+def as_table(lexicon: TranslationTable) -> dict[tuple[int, int], float]:
     return {(int(e), int(f)): float(t) for e, f, t in zip(*lexicon, strict=True)}
 
 
 @pytest.mark.parametrize("iterations", [0, 1, 4])
 @pytest.mark.parametrize("cuts", [(), (1, 3)])
 def test_model_1_is_the_sum_over_all_alignments(iterations: int, cuts: tuple[int, ...]) -> None:
-    found = as_table(learn_lexicon(portions(*cuts), SIZE, iterations))
+    found = as_table(train_ibm1(portions(*cuts), SIZE, iterations))
     assert found == pytest.approx(by_hand(iterations))
 
 
 def test_what_belongs_together_is_found() -> None:
     """6 stands wherever 4 does, 8 wherever 7 does."""
-    table = as_table(learn_lexicon(portions(), SIZE, 20))
+    table = as_table(train_ibm1(portions(), SIZE, 20))
     assert table[4, 6] > 0.9 > table[3, 6]
     assert table[7, 8] > table[7, 5]
 
 
 def test_portions_hold_so_many_links_and_the_rest_of_a_pair() -> None:
     whole = portions()[0]
-    few = list(cut(whole, 5))
-    assert [len(links_of(one).targets) for one in few] == [3 * 2, 2 * 1 + 4 * 2, 2 * 3]
+    few = list(split_by_links(whole, 5))
+    assert [len(make_links(one).targets) for one in few] == [3 * 2, 2 * 1 + 4 * 2, 2 * 3]
     for side in range(2):
         assert np.concatenate([one[side].ids for one in few]).tolist() == whole[side].ids.tolist()
         assert np.concatenate([one[side].lengths for one in few]).tolist() == whole[side].lengths.tolist()
 
 
-def peak(pairs: list[Pairs]) -> int:
+def peak(pairs: list[RaggedPairs]) -> int:
     """Bytes that are in use at once while a lexicon is learned."""
     tracemalloc.start()
-    learn_lexicon(pairs, 1000, 1)
+    train_ibm1(pairs, 1000, 1)
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     return most
@@ -76,5 +78,5 @@ def peak(pairs: list[Pairs]) -> int:
 
 def test_more_portions_of_the_same_kinds_need_no_more_memory() -> None:
     draws = np.random.default_rng(1)
-    one, other = (Rows(draws.integers(3, 300, 10_000), np.full(1000, 10)) for _ in range(2))
+    one, other = (RaggedRows(draws.integers(3, 300, 10_000), np.full(1000, 10)) for _ in range(2))
     assert peak([(one, other)] * 40) < 1.5 * peak([(one, other)] * 4)

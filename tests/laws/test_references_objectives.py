@@ -14,19 +14,19 @@ from torch.testing import assert_close
 from laws.given import GIVEN, decode
 from laws.plainly import Array, array, softmax
 from laws.variants import MODELS, VOCABULARY, batch
-from weft.core.marks import END, FIRST_PIECE
+from weft.core.codec import EOS, NUM_SPECIAL_TOKENS
 from weft.core.padded import Padded
 from weft.data.batches import Batch
-from weft.model.model import Model
-from weft.objective.coverage import Coverage
-from weft.objective.distillation import Distillation
-from weft.objective.minimum_risk import MinimumRisk
-from weft.objective.role import Objective
-from weft.objective.word_loss import WordLoss
+from weft.losses.coverage_loss import CoverageLoss
+from weft.losses.distillation_loss import DistillationLoss
+from weft.losses.minimum_risk import MinimumRiskLoss
+from weft.losses.objective import Objective
+from weft.losses.word_loss import WordLoss
+from weft.models.model import Model
 
 PAIRS = batch((5, 6), (3, 4))
 SPACE, A, SEE, ZED = (VOCABULARY.index(piece) for piece in ("▁", "a", "see", "zed"))
-WORDS = Padded.of([[A, SPACE, SEE, ZED, END], [ZED, ZED, SPACE, SPACE, A, A, A, END]])  # "a seezed", "zedzed  aaa"
+WORDS = Padded.from_rows([[A, SPACE, SEE, ZED, EOS], [ZED, ZED, SPACE, SPACE, A, A, A, EOS]])  # "a seezed", "zedzed  aaa"
 
 
 @pytest.fixture(params=["decoder-luong", "decoder-transformer"])
@@ -55,9 +55,9 @@ def probabilities(model: Model, pairs: Batch) -> Array:
 
 def log_prob(model: Model, source: list[int], output: tuple[int, ...]) -> Tensor:
     """log p of one output alone."""
-    pair = Batch(Padded.of([source]), Padded.of([[*output, END]]), (0,))
+    pair = Batch(Padded.from_rows([source]), Padded.from_rows([[*output, EOS]]), (0,))
     log_probs = model.head(model.features(pair).hidden).log_softmax(-1)
-    return torch.stack([log_probs[0, place, token] for place, token in enumerate([*output, END])]).sum()
+    return torch.stack([log_probs[0, place, token] for place, token in enumerate([*output, EOS])]).sum()
 
 
 def distance(one: str, other: str) -> int:
@@ -95,7 +95,7 @@ def every_output(pieces: Sequence[int], longest: int) -> list[tuple[int, ...]]:
 def test_the_risk_of_given_outputs_is_as_the_paper_writes_it(model: Model, alpha: float) -> None:
     pairs = batch((3, 3), (2, 2))
     outputs = every_output([A, SEE, ZED], 2)
-    objective = MinimumRisk(GIVEN, cost="cer", alpha=alpha, chunk=7)
+    objective = MinimumRiskLoss(GIVEN, cost="cer", alpha=alpha, chunk_size=7)
     ours = objective.risk(model, model.encode(pairs.source), pairs, [outputs, outputs])
     assert_equal_gradients(model, ours, expected_risk(model, pairs, outputs, alpha))
 
@@ -103,10 +103,10 @@ def test_the_risk_of_given_outputs_is_as_the_paper_writes_it(model: Model, alpha
 def test_with_enough_samples_the_sampled_risk_is_the_enumerated_one(model: Model) -> None:
     torch.manual_seed(1)
     pairs = batch((3, 3), (2, 2))
-    objective = MinimumRisk(
-        GIVEN, cost="cer", samples=500, alpha=0.5, reference=False, length_factor=0.01, length_extra=1
+    objective = MinimumRiskLoss(
+        GIVEN, cost="cer", samples=500, alpha=0.5, include_reference=False, max_length_factor=0.01, max_length_extra=1
     )
-    outputs = every_output(range(FIRST_PIECE, len(VOCABULARY)), 1)
+    outputs = every_output(range(NUM_SPECIAL_TOKENS, len(VOCABULARY)), 1)
     assert [sorted(found) for found in objective.candidates(model, pairs)] == [outputs, outputs]
     loss = objective(model, pairs, 1)
     assert_equal_gradients(model, loss.total, expected_risk(model, pairs, outputs, 0.5))
@@ -130,41 +130,41 @@ def test_the_loss_of_words_is_that_of_their_products(model: Model, q: float) -> 
         for places in words:
             word = np.prod([p[row, place, WORDS.data[row, place]] for place in places])
             expected += (1 - word**q) / q if q else -np.log(word)
-    loss = WordLoss(GIVEN, q=q, cross_entropy=0.0, chunk=3)(model, pairs, 1)
+    loss = WordLoss(GIVEN, q=q, cross_entropy_weight=0.0, chunk_size=3)(model, pairs, 1)
     assert loss.total.item() == pytest.approx(expected)
     assert loss.parts["words"].item() == pytest.approx(expected)
 
 
 def test_with_q_1_it_is_the_chance_to_misspell(model: Model) -> None:
     """Of all that a model could write in the place of a word, token by token, what is not the word."""
-    source, word = [3, 4, END], (A, END)
+    source, word = [3, 4, EOS], (A, EOS)
     written = list(product(range(len(VOCABULARY)), repeat=2))
-    everything = Batch(Padded.of([source] * len(written)), Padded.of(written), ())
+    everything = Batch(Padded.from_rows([source] * len(written)), Padded.from_rows(written), ())
     pairs = zip(written, probabilities(model, everything), strict=True)
     wrong = sum(p[0, output[0]] * p[1, output[1]] for output, p in pairs if output != word)
-    loss = WordLoss(GIVEN, q=1.0, cross_entropy=0.0)(model, Batch(Padded.of([source]), Padded.of([word]), (0,)), 1)
+    loss = WordLoss(GIVEN, q=1.0, cross_entropy_weight=0.0)(model, Batch(Padded.from_rows([source]), Padded.from_rows([word]), (0,)), 1)
     assert loss.total.item() == pytest.approx(wrong)
 
 
 def test_with_q_0_it_is_cross_entropy(model: Model) -> None:
     pairs = PAIRS._replace(target=WORDS)
-    words, plain = (WordLoss(GIVEN, q=0.0, cross_entropy=share)(model, pairs, 1).total for share in (0.0, 1.0))
+    words, plain = (WordLoss(GIVEN, q=0.0, cross_entropy_weight=share)(model, pairs, 1).total for share in (0.0, 1.0))
     assert_equal_gradients(model, words, plain)
 
 
 # --- Coverage ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("price", ["again", "total"])
-def test_coverage_is_as_the_papers_write_it(model: Model, price: str) -> None:
+@pytest.mark.parametrize("penalty", ["overlap", "total"])
+def test_coverage_is_as_the_papers_write_it(model: Model, penalty: str) -> None:
     attention = model.features(PAIRS).attention
     assert attention is not None
     looks, expected = array(attention), 0.0
     for row, (steps, positions) in enumerate(zip(PAIRS.target.lengths(), PAIRS.source.lengths(), strict=True)):
         a = looks[row, : int(steps), : int(positions)]
-        again = sum(np.minimum(a[t], a[:t].sum(0)).sum() for t in range(len(a)))
-        expected += again if price == "again" else ((1 - a.sum(0)) ** 2).sum()
-    loss = Coverage(GIVEN, weight=3.0, price=price, smoothing=0.0)(model, PAIRS, 1)  # type: ignore[arg-type]
+        overlap = sum(np.minimum(a[t], a[:t].sum(0)).sum() for t in range(len(a)))
+        expected += overlap if penalty == "overlap" else ((1 - a.sum(0)) ** 2).sum()
+    loss = CoverageLoss(GIVEN, weight=3.0, penalty=penalty, label_smoothing=0.0)(model, PAIRS, 1)  # type: ignore[arg-type]
     assert loss.parts["coverage"].item() == pytest.approx(expected)
     assert loss.total.item() == pytest.approx(loss.parts["nll"].item() + 3 * expected)
 
@@ -172,16 +172,16 @@ def test_coverage_is_as_the_papers_write_it(model: Model, price: str) -> None:
 # --- Distillation --------------------------------------------------------------------------------------------------
 
 
-def taught_by(teacher: Model) -> Distillation:
-    return Distillation(replace(GIVEN, load=lambda _: teacher), teacher="somewhere")
+def taught_by(teacher: Model) -> DistillationLoss:
+    return DistillationLoss(replace(GIVEN, load_model=lambda _: teacher), teacher="somewhere")
 
 
 @pytest.mark.parametrize("temperature", [1.0, 2.5])
-@pytest.mark.parametrize("chunk", [1, 4, 512])
-def test_distillation_is_as_the_papers_write_it(model: Model, temperature: float, chunk: int) -> None:
+@pytest.mark.parametrize("chunk_size", [1, 4, 512])
+def test_distillation_is_as_the_papers_write_it(model: Model, temperature: float, chunk_size: int) -> None:
     teacher = MODELS["decoder-bahdanau"]().requires_grad_(False)
-    given = replace(GIVEN, load=lambda _: teacher)
-    objective = Distillation(given, teacher="somewhere", weight=0.25, temperature=temperature, chunk=chunk)
+    given = replace(GIVEN, load_model=lambda _: teacher)
+    objective = DistillationLoss(given, teacher="somewhere", weight=0.25, temperature=temperature, chunk_size=chunk_size)
     mask = PAIRS.target.mask
     logits = model.head(model.features(PAIRS).hidden)[mask]
     theirs = teacher.head(teacher.features(PAIRS).hidden)[mask]
@@ -201,8 +201,8 @@ class Case(NamedTuple):
 
 CASES = [
     Case("word-loss", WordLoss(GIVEN)),
-    Case("coverage-again", Coverage(GIVEN)),
-    Case("coverage-total", Coverage(GIVEN, price="total")),
+    Case("coverage-overlap", CoverageLoss(GIVEN)),
+    Case("coverage-total", CoverageLoss(GIVEN, penalty="total")),
     Case("distillation", taught_by(MODELS["decoder-bahdanau"]().requires_grad_(False))),
 ]
 
@@ -219,7 +219,7 @@ def test_a_batch_is_the_sum_of_its_sentences(model: Model, case: Case) -> None:
 
 
 def test_a_risk_is_the_sum_of_its_sentences(model: Model) -> None:
-    objective = MinimumRisk(GIVEN)
+    objective = MinimumRiskLoss(GIVEN)
     outputs = [[(3,), (4, 5, 6, 7)], [(5, 5), (), (6,)]]
     together = objective.risk(model, model.encode(PAIRS.source), PAIRS, outputs)
     pairs = [one_row(PAIRS, row) for row in range(2)]
@@ -232,4 +232,4 @@ def test_a_risk_is_the_sum_of_its_sentences(model: Model) -> None:
 
 def one_row(pairs: Batch, row: int) -> Batch:
     source, target = rows(pairs.source)[row], rows(pairs.target)[row]
-    return Batch(Padded.of([source]), Padded.of([target]), (row,))
+    return Batch(Padded.from_rows([source]), Padded.from_rows([target]), (row,))

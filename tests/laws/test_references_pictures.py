@@ -5,14 +5,14 @@ import torch
 from numpy.typing import NDArray
 
 from weft.core.padded import Padded
-from weft.model.encoders.picture import Layer, PictureEncoder
+from weft.models.encoders.image_cnn import ImageConvLayer, ImageEncoder
 
 Numbers = NDArray[np.float64]
 
 
 def test_the_picture_encoder_is_its_equation() -> None:
     torch.manual_seed(1)
-    encoder = PictureEncoder(7, layers=3, filters=2, shrink=2, dim=5).double()
+    encoder = ImageEncoder(7, layers=3, channels=2, subsampling=2, dim=5).double()
     with torch.no_grad():
         for parameter in encoder.parameters():
             parameter.add_(0.3 * torch.randn_like(parameter))
@@ -23,24 +23,24 @@ def test_the_picture_encoder_is_its_equation() -> None:
     vectors = np.moveaxis(picture, 0, -1).reshape(picture.shape[1], -1)
     weight, bias = encoder.project.weight.detach().numpy(), encoder.project.bias.detach().numpy()
     expected = vectors @ weight.T + bias
-    np.testing.assert_allclose(encoder(Padded.whole(columns)).keys[0].detach().numpy(), expected, atol=1e-12)
+    np.testing.assert_allclose(encoder(Padded.unpadded(columns)).keys[0].detach().numpy(), expected, atol=1e-12)
 
 
-def convolved(picture: Numbers, layer: Layer) -> Numbers:
+def convolved(picture: Numbers, layer: ImageConvLayer) -> Numbers:
     """y_c(t,h) = sum_{k,i,j} w_{c,k}(i,j) x_k(s t+i-1, 2 h+j-1), x = 0 outside."""
     weight: Numbers = layer.convolution.weight.detach().numpy()
-    times, heights = -(-picture.shape[1] // layer.shrink), -(-picture.shape[2] // 2)
+    times, heights = -(-picture.shape[1] // layer.stride), -(-picture.shape[2] // 2)
     around = np.pad(picture, ((0, 0), (1, 1), (1, 1)))
     result = np.zeros((len(weight), times, heights))
     for time in range(times):
         for height in range(heights):
-            left, top = layer.shrink * time, 2 * height
+            left, top = layer.stride * time, 2 * height
             window = around[:, left : left + 3, top : top + 3]
             result[:, time, height] = (weight * window).sum((1, 2, 3))
     return result
 
 
-def normalised(picture: Numbers, layer: Layer) -> Numbers:
+def normalised(picture: Numbers, layer: ImageConvLayer) -> Numbers:
     """Over the channels of each pixel."""
     gain, shift = (part.detach().numpy()[:, None, None] for part in (layer.norm.weight, layer.norm.bias))
     centred = picture - picture.mean(0)

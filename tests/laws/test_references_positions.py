@@ -5,11 +5,11 @@ import torch
 from torch.testing import assert_close
 
 from laws.plainly import array, sequence
-from weft.nn.positions import Sinusoidal, rotate
+from weft.nn.positional_encoding import SinusoidalPositions, apply_rotary
 
 
 def test_sinusoidal_positions_are_the_papers() -> None:
-    table = array(Sinusoidal(6).double()(torch.arange(50)[None])[0])
+    table = array(SinusoidalPositions(6).double()(torch.arange(50)[None])[0])
     for p in (0, 1, 49):
         for i in range(3):
             angle = p / 10000 ** (2 * i / 6)
@@ -18,7 +18,7 @@ def test_sinusoidal_positions_are_the_papers() -> None:
 
 def test_rotated_products_depend_on_the_distance_alone() -> None:
     query, key = sequence(1, 1, 8).data[None], sequence(1, 2, 8).data[None, :, 1:]
-    products = [(rotate(query, p) * rotate(key, p + 3)).sum() for p in (0, 1, 20)]
+    products = [(apply_rotary(query, p) * apply_rotary(key, p + 3)).sum() for p in (0, 1, 20)]
     assert_close(products[1], products[0])
     assert_close(products[2], products[0])
-    assert (products[0] - (rotate(query, 0) * rotate(key, 4)).sum()).abs() > 1e-3
+    assert (products[0] - (apply_rotary(query, 0) * apply_rotary(key, 4)).sum()).abs() > 1e-3

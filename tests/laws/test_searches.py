@@ -12,36 +12,38 @@ from torch import Tensor
 
 from laws.variants import VOCABULARY, Variant, batch, small, variants, whole
 from weft.config.registry import REGISTRY
-from weft.core.marks import END
+from weft.core.codec import EOS
 from weft.core.padded import Padded
 from weft.core.state import Hypothesis
 from weft.data.batches import Batch
-from weft.model.model import Model
-from weft.model.roles import Decoder
-from weft.search.beam import Beam
-from weft.search.diverse import DiverseBeam
-from weft.search.exhaustive import Exhaustive
-from weft.search.forced import forced_scores
-from weft.search.greedy import Greedy
-from weft.search.rankings import GNMT, NoPenalty, Ranking, Reward
-from weft.search.role import Search
-from weft.search.sampling import Sampling
+from weft.decoding.beam import BeamSearch
+from weft.decoding.diverse_beam import DiverseBeamSearch
+from weft.decoding.exhaustive import ExhaustiveSearch
+from weft.decoding.forced_decoding import forced_scores
+from weft.decoding.greedy import GreedySearch
+from weft.decoding.length_penalty import GNMTLengthPenalty, LengthPenalty, NoLengthPenalty, WordReward
+from weft.decoding.sampling import Sampling
+from weft.decoding.search import Search
+from weft.models.model import Model
+from weft.models.slots import Decoder
 
 SENTENCES = batch((4, 2), (2, 2), (6, 2))
 LIMIT = torch.tensor([2, 3, 1])
 MANY = batch(*((2 + 7 * number % 5, 2) for number in range(64)))
 LIMITS = torch.tensor([1 + number % 4 for number in range(64)])
 SEARCHES: dict[str, Search] = {
-    "greedy": Greedy(),
-    "beam": Beam(size=3, best=2),
-    "beam-gnmt-coverage": Beam(size=3, best=3, length_penalty=GNMT, coverage_penalty=0.3, stop="limit"),
-    "beam-reward-top": Beam(size=3, length_penalty=Reward, stop="top"),
-    "beam-keep-greedy": Beam(size=3, best=3, keep_greedy=True),
-    "beam-first": Beam(size=3, stop="first"),
-    "diverse": DiverseBeam(size=4, groups=2, best=3),
-    "sampling": Sampling(best=2),
+    "greedy": GreedySearch(),
+    "beam": BeamSearch(size=3, n_best=2),
+    "beam-gnmt-coverage": BeamSearch(
+        size=3, n_best=3, length_penalty=GNMTLengthPenalty, coverage_penalty=0.3, stop_rule="limit"
+    ),
+    "beam-reward-top": BeamSearch(size=3, length_penalty=WordReward, stop_rule="top"),
+    "beam-keep-greedy": BeamSearch(size=3, n_best=3, keep_greedy=True),
+    "beam-first": BeamSearch(size=3, stop_rule="first"),
+    "diverse": DiverseBeamSearch(size=4, groups=2, n_best=3),
+    "sampling": Sampling(n_best=2),
     "sampling-truncated": Sampling(temperature=1.3, top_k=6, top_p=0.9, min_p=0.05),
-    "exhaustive": Exhaustive(best=2),
+    "exhaustive": ExhaustiveSearch(n_best=2),
 }
 
 
@@ -82,23 +84,23 @@ def in_batches(model: Model, search: Search, pairs: Batch, limit: Tensor, size: 
 
 
 def test_beam_of_one_is_greedy(model: Model) -> None:
-    greedy = found(model, Greedy())
-    beam = found(model, Beam(size=1))
+    greedy = found(model, GreedySearch())
+    beam = found(model, BeamSearch(size=1))
     assert [line[0].tokens for line in beam] == [line[0].tokens for line in greedy]
     assert [line[0].score for line in beam] == pytest.approx([line[0].score for line in greedy])
 
 
 def test_a_beam_that_keeps_greedy_search_never_finds_less(model: Model) -> None:
-    beam = Beam(size=2, length_penalty=NoPenalty, stop="limit", keep_greedy=True)
-    greedy, kept = (in_batches(model, search, MANY, LIMITS * 3, 64) for search in (Greedy(), beam))
+    beam = BeamSearch(size=2, length_penalty=NoLengthPenalty, stop_rule="limit", keep_greedy=True)
+    greedy, kept = (in_batches(model, search, MANY, LIMITS * 3, 64) for search in (GreedySearch(), beam))
     assert all(found.score >= least.score - 1e-9 for [found], [least] in zip(kept, greedy, strict=True))
 
 
-@pytest.mark.parametrize("penalty", REGISTRY[Ranking])
+@pytest.mark.parametrize("penalty", REGISTRY[LengthPenalty])
 def test_a_wide_beam_is_exhaustive(model: Model, penalty: str) -> None:
-    kind = REGISTRY[Ranking][penalty]
-    wide = found(model, Beam(size=len(VOCABULARY) ** 3, best=3, length_penalty=kind, stop="limit"))
-    exact = found(model, Exhaustive(best=3, length_penalty=kind))
+    kind = REGISTRY[LengthPenalty][penalty]
+    wide = found(model, BeamSearch(size=len(VOCABULARY) ** 3, n_best=3, length_penalty=kind, stop_rule="limit"))
+    exact = found(model, ExhaustiveSearch(n_best=3, length_penalty=kind))
     assert [[one.tokens for one in line] for line in wide] == [[one.tokens for one in line] for line in exact]
 
 
@@ -119,7 +121,7 @@ def assert_forced(model: Model, search: Search) -> None:
             data=SENTENCES.source.data[number : number + 1], mask=SENTENCES.source.mask[number : number + 1]
         )
         for hypothesis in hypotheses:
-            target = Padded.of([[*hypothesis.tokens, END]])
+            target = Padded.from_rows([[*hypothesis.tokens, EOS]])
             (forced,) = forced_scores(model.step, model.start(model.encode(single)), target)
             assert hypothesis.score == pytest.approx(forced.score, abs=1e-9)
             assert sum(hypothesis.token_scores) == pytest.approx(hypothesis.score, abs=1e-9)

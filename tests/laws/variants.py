@@ -16,50 +16,52 @@ import pytest
 import torch
 
 from weft.config.registry import REGISTRY
+from weft.core.codec import SPECIAL_TOKENS
 from weft.core.errors import ConfigError
-from weft.core.marks import NAMES
 from weft.core.padded import Padded
 from weft.data.batches import Batch
-from weft.model.build import Slots, build
-from weft.model.model import Model
-from weft.model.roles import Decoder, Embed, Encoder, Lattice
+from weft.models.build import ModelConfig, build_model
+from weft.models.model import Model
+from weft.models.slots import Decoder, Embedder, Encoder, FrameHead
+from weft.nn.attention import AttentionWindow
+from weft.nn.attention_scores import AttentionScore
 from weft.nn.bridges import Bridge
-from weft.nn.cells.role import Cell
-from weft.nn.positions import Positions
-from weft.nn.scores import Score
-from weft.nn.windows import Window
+from weft.nn.cells.cell import RecurrentCell
+from weft.nn.positional_encoding import PositionalEncoding
 
 SMALL: dict[str, Any] = {
     "dim": 8,
-    "hidden": 12,
+    "ffn_dim": 12,
     "layers": 2,
-    "attentions": 2,  # of the layers
+    "attention_layers": 2,  # of the layers
     "heads": 2,
-    "maxout": 6,
-    "summary": 6,
-    "limit": 40,
-    "reach": 2,
-    "max_source": 12,
-    "letter_dim": 5,
+    "maxout_dim": 6,
+    "summary_dim": 6,
+    "max_length": 40,
+    "attention_window": 2,
+    "half_width": 2,
+    "max_source_length": 12,
+    "char_dim": 5,
     "filters": 4,
-    "longest": 3,
+    "channels": 4,
+    "max_word_length": 3,
     "upsample": 2,
     "dropout": 0.0,
 }
 HOSTS = {
-    Positions: ("source", Embed, "tokens", "positions"),
-    Cell: ("encoder", Encoder, "recurrent", "cell"),
+    PositionalEncoding: ("source", Embedder, "tokens", "positions"),
+    RecurrentCell: ("encoder", Encoder, "recurrent", "cell"),
     Bridge: ("decoder", Decoder, "bahdanau", "bridge"),
-    Score: ("decoder", Decoder, "bahdanau", "score"),
-    Window: ("decoder", Decoder, "bahdanau", "window"),
+    AttentionScore: ("decoder", Decoder, "bahdanau", "score"),
+    AttentionWindow: ("decoder", Decoder, "bahdanau", "window"),
 }
 UNFIT = {
     ("target", "none"),  # of which no decoder can be fed
     ("source", "pixels"),  # which takes columns, no ids: see tests/unit/test_picture_encoder.py
     ("target", "pixels"),
-    ("decoder", "none"),  # which takes no steps: see LATTICES
+    ("decoder", "none"),  # which takes no steps: see FRAME_HEADS
 }
-VOCABULARY = (*NAMES, "a", "be", "be▁a", "see", "dee", "zed", "▁", "ä")
+VOCABULARY = (*SPECIAL_TOKENS, "a", "be", "be▁a", "see", "dee", "zed", "▁", "ä")
 
 
 class Variant(NamedTuple):
@@ -137,7 +139,7 @@ def values(hint: Any) -> list[tuple[str, Any]]:
 
 def models() -> Iterator[Variant]:
     """Whole models: each variant of a slot among plain neighbours, and each variant of a part inside its host."""
-    for slot, role in (("source", Embed), ("encoder", Encoder), ("target", Embed), ("decoder", Decoder)):
+    for slot, role in (("source", Embedder), ("encoder", Encoder), ("target", Embedder), ("decoder", Decoder)):
         for variant in variants(role):
             if (slot, variant.name) not in UNFIT:
                 yield Variant(f"{slot}-{variant.name}", whole(slot, variant.make))
@@ -161,55 +163,55 @@ def whole(slot: str, part: Callable[..., Any]) -> Callable[[], Model]:
     return partial(make, slots)  # which tells what does not fit, if nothing does
 
 
-def fits(slots: Slots) -> bool:
+def fits(slots: ModelConfig) -> bool:
     try:
         with torch.device("meta"):
-            build(slots, VOCABULARY, VOCABULARY, joint=True)
+            build_model(slots, VOCABULARY, VOCABULARY, joint=True)
     except ConfigError:
         return False
     return True
 
 
-def bases() -> Iterator[Slots]:
+def bases() -> Iterator[ModelConfig]:
     """Recurrent encoders of several kinds, for bridges that copy what they end with, both ways 4 + 4 wide; and none."""
-    plain = small(REGISTRY[Embed]["tokens"])
+    plain = small(REGISTRY[Embedder]["tokens"])
     decoder = small(REGISTRY[Decoder]["transformer"])
     for layers in (1, 2):
         for name in ("gru", "lstm"):
-            cell = partial(small(REGISTRY[Cell][name]), dim=4)
+            cell = partial(small(REGISTRY[RecurrentCell][name]), dim=4)
             encoder = partial(small(REGISTRY[Encoder]["recurrent"]), cell=cell, layers=layers)
-            yield Slots(source=plain, encoder=encoder, target=plain, decoder=decoder)
-    lstm = small(REGISTRY[Cell]["lstm"])
-    one_way = partial(small(REGISTRY[Encoder]["recurrent"]), cell=lstm, layers=1, ways="backward")
-    yield Slots(source=plain, encoder=one_way, target=plain, decoder=decoder)  # whose cell a decoder may share
+            yield ModelConfig(source=plain, encoder=encoder, target=plain, decoder=decoder)
+    lstm = small(REGISTRY[RecurrentCell]["lstm"])
+    one_way = partial(small(REGISTRY[Encoder]["recurrent"]), cell=lstm, layers=1, directions="backward")
+    yield ModelConfig(source=plain, encoder=one_way, target=plain, decoder=decoder)  # whose cell a decoder may share
     yield language_model()
 
 
-def language_model() -> Slots:
+def language_model() -> ModelConfig:
     """A decoder without a source."""
-    return Slots(
-        source=REGISTRY[Embed]["none"],
+    return ModelConfig(
+        source=REGISTRY[Embedder]["none"],
         encoder=REGISTRY[Encoder]["none"],
-        target=small(REGISTRY[Embed]["tokens"]),
+        target=small(REGISTRY[Embedder]["tokens"]),
         decoder=small(REGISTRY[Decoder]["transformer"]),
     )
 
 
-def make(slots: Slots) -> Model:
+def make(slots: ModelConfig) -> Model:
     """The model in float64, where what should be equal is equal."""
     torch.manual_seed(7)
-    model = build(slots, VOCABULARY, VOCABULARY, joint=True).double().eval()
+    model = build_model(slots, VOCABULARY, VOCABULARY, joint=True).double().eval()
     with torch.no_grad():
         for weight in model.parameters():  # so that none is zero, and what it does is seen
             weight.add_(0.2 * torch.randn_like(weight))
     return model
 
 
-def lattices() -> Iterator[Variant]:
-    """Models without a decoder, with each variant of a lattice."""
-    base = replace(next(bases()), target=REGISTRY[Embed]["none"], decoder=REGISTRY[Decoder]["none"])
-    for variant in variants(Lattice):
-        yield Variant(variant.name, partial(make, replace(base, lattice=variant.make)))
+def frame_heads() -> Iterator[Variant]:
+    """Models without a decoder, with each variant of a frame head."""
+    base = replace(next(bases()), target=REGISTRY[Embedder]["none"], decoder=REGISTRY[Decoder]["none"])
+    for variant in variants(FrameHead):
+        yield Variant(variant.name, partial(make, replace(base, frame_head=variant.make)))
 
 
 def plain_first(names: Iterable[str]) -> list[Any]:
@@ -218,7 +220,7 @@ def plain_first(names: Iterable[str]) -> list[Any]:
 
 
 MODELS = {variant.name: variant.make for variant in models()}
-LATTICES = {variant.name: variant.make for variant in lattices()}
+FRAME_HEADS = {variant.name: variant.make for variant in frame_heads()}
 
 
 def batch(*lengths: tuple[int, int], seed: int = 3) -> Batch:
@@ -230,7 +232,7 @@ def batch(*lengths: tuple[int, int], seed: int = 3) -> Batch:
 
     rows = [(row(source), row(target)) for source, target in lengths]
     indices = tuple(range(len(rows)))
-    return Batch(Padded.of([source for source, _ in rows]), Padded.of([target for _, target in rows]), indices)
+    return Batch(Padded.from_rows([source for source, _ in rows]), Padded.from_rows([target for _, target in rows]), indices)
 
 
 def as_pictures(pairs: Batch) -> Batch:

@@ -56,7 +56,7 @@ class Opened:
               const outputs = [...document.querySelectorAll(".translation")];
               const seen = document.querySelectorAll("#view .pair > div");
               return outputs.length === count && seen.length === count
-                && outputs.every((one) => !one.classList.contains("coming") && one.querySelector(".word"))
+                && outputs.every((one) => !one.classList.contains("pending") && one.querySelector(".word"))
                 && [...seen].every((one) => !one.textContent.includes("Type a sentence"));
             }""",
             arg=systems,

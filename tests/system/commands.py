@@ -19,10 +19,10 @@ from typing import NamedTuple
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(
     [
-        "weft.training.run",
-        "weft.engine.evaluation",
-        "weft.engine.output",
-        "weft.serve.run",
+        "weft.training.training_run",
+        "weft.inference.evaluation",
+        "weft.inference.translation_io",
+        "weft.serve.server",
         "sacrebleu.metrics",
         "torch._dynamo",
     ]
@@ -131,7 +131,7 @@ def _run(
     """In the new process: be `weft arguments`."""
     import torch
 
-    from weft.cli import main
+    from weft.cli.main import main
 
     torch.set_num_threads(1)
     os.environ.update(environment)

@@ -12,7 +12,7 @@ from system import toys
 from system.commands import weft
 from system.mistakes import Mistake, everything_in, fill
 from system.places import write_places
-from weft.cli import main
+from weft.cli.main import main
 
 
 @pytest.fixture(scope="session", autouse=True)

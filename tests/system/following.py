@@ -8,51 +8,47 @@ from typing import Any
 
 import pytest
 
-from weft.training import loop
-from weft.training.start import go_on as go_on_with
-from weft.training.start import start
-from weft.training.update import update
+from weft.training import trainer
+from weft.training.progress import ProgressDisplay
+from weft.training.train_step import train_step
+from weft.training.training_run import resume_training, start_training
 
-TIMES = {"seconds", "spent", "busy", "left", "tokens_per_second"}
+TIMES = {"seconds", "time_spent", "busy_seconds", "seconds_left", "tokens_per_second"}
 
 
-class Quiet:
+class Quiet(ProgressDisplay):
     """A display that remembers what was said."""
 
     def __init__(self) -> None:
         self.said: list[str] = []
 
-    def say(self, text: str) -> None:
+    def print(self, text: str) -> None:
         self.said.append(text)
-
-    def count(self, what: str, done: int) -> None: ...
-
-    def step(self, record: dict[str, Any], steps: int | None) -> None: ...
 
 
 def train(node: dict[str, Any], out: Path) -> str:
     """A run from its beginning; how it ended."""
-    return start(node, out, Quiet())
+    return start_training(node, out, Quiet())
 
 
 def go_on(out: Path) -> tuple[str, list[str]]:
     """How the run ended, and what was said."""
     display = Quiet()
-    return go_on_with(out, display), display.said
+    return resume_training(out, display), display.said
 
 
 def interrupt_after(monkeypatch: pytest.MonkeyPatch, updates: int) -> None:
     """Ctrl-C in the middle of the nth update from here."""
-    really: Callable[..., Any] = update
+    really: Callable[..., Any] = train_step
     left = iter(range(updates - 1))
 
     def interrupted(*arguments: Any, **settings: Any) -> Any:
         if next(left, None) is None:
             signal.raise_signal(signal.SIGINT)
-            monkeypatch.setattr(loop, "update", really)
+            monkeypatch.setattr(trainer, "train_step", really)
         return really(*arguments, **settings)
 
-    monkeypatch.setattr(loop, "update", interrupted)
+    monkeypatch.setattr(trainer, "train_step", interrupted)
 
 
 def left_behind(run: Path) -> dict[str, Any]:

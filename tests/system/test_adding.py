@@ -26,7 +26,7 @@ def blocks() -> dict[str, str]:
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """The project with the page's code in it: whole files, additions to files, and entries in the registry."""
-    for name in ("src", "tests", "configs"):
+    for name in ("src", "tests"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     for name, code in blocks().items():

@@ -9,12 +9,12 @@ from safetensors.torch import load_file
 
 from system import toys
 from system.following import go_on, left_behind, train
-from weft.config.document import as_text
-from weft.config.load import load_recipe
-from weft.config.reader import describe
+from weft.checkpoints.manifest import write_manifest
+from weft.config.recipe import load_recipe
 from weft.config.registry import REGISTRY
+from weft.config.serialization import to_dict
+from weft.config.yaml_files import dump_yaml
 from weft.core.errors import UserError
-from weft.store.manifest import write_manifest
 
 
 @pytest.fixture(scope="module")
@@ -35,17 +35,17 @@ def run(finished: Path, tmp_path: Path) -> Path:
 def change(run: Path, *settings: str) -> None:
     """As a person would with an editor."""
     config = run / "config.yaml"
-    config.write_text(as_text(describe(load_recipe(config, settings), REGISTRY)), "utf-8")
+    config.write_text(dump_yaml(to_dict(load_recipe(config, settings), REGISTRY)), "utf-8")
 
 
 @pytest.mark.parametrize(
     ("setting", "told"),
     [
-        ("text.source.size=80", "text.source.size: 90 -> 80"),
-        ("text.sample=7", "text.sample: 200000 -> 7"),
+        ("text.source.vocab_size=80", "text.source.vocab_size: 90 -> 80"),
+        ("text.sample_size=7", "text.sample_size: 200000 -> 7"),
         ("model.encoder.layers=2", "model.encoder.layers: 1 -> 2"),
         ("train.freeze=[encoder]", "train.freeze: [] -> [encoder]"),
-        ("train.start=elsewhere", "train.start: null -> elsewhere"),
+        ("train.initial_model=elsewhere", "train.initial_model: null -> elsewhere"),
     ],
 )
 @pytest.mark.parametrize("checkpoints", [True, False])
@@ -56,28 +56,28 @@ def test_what_the_run_has_learned_for_cannot_change(setting: str, told: str, che
     before = left_behind(run)
     with pytest.raises(UserError) as caught:
         go_on(run)
-    assert str(caught.value).startswith(f"{run / 'config.yaml'}: {told}: this cannot change once a run has begun")
+    assert str(caught.value).startswith(f"{run / 'config.yaml'}: {told}: this cannot change once a run has started")
     assert left_behind(run) == before
 
 
 def test_what_is_wrong_in_itself_is_told(run: Path) -> None:
-    change(run, "train.steps=null", "train.validation.choose=ter")
+    change(run, "train.steps=null", "train.validation.best_metric=ter")
     with pytest.raises(UserError) as caught:
         go_on(run)
     assert "train.steps: is null" in str(caught.value)
-    assert "train.validation.choose: 'ter' is not measured" in str(caught.value)
+    assert "train.validation.best_metric: 'ter' is not measured" in str(caught.value)
 
 
 @pytest.mark.parametrize(
     ("setting", "anew"),
     [
-        ("train.optimiser=adadelta", "the optimiser's moments"),
-        ("train.optimiser={type: sgd, momentum: 0.5}", "the optimiser's moments"),
-        ("train.average={type: last, count: 2, every: 1}", "the average of the weights"),
-        ("train.validation.choose=loss", "which model is the best"),
-        ("objective={type: word-loss}", "the means of the next report, which model is the best"),
+        ("train.optimizer=adadelta", "the optimizer state"),
+        ("train.optimizer={type: sgd, momentum: 0.5}", "the optimizer state"),
+        ("train.average={type: snapshots, count: 2, every: 1}", "the average of the weights"),
+        ("train.validation.best_metric=loss", "the best model"),
+        ("objective={type: word-loss}", "the means of the next report, the best model"),
         ("train.average=null", None),
-        ("train.optimiser.beta1=0.8", None),
+        ("train.optimizer.beta1=0.8", None),
         ("model.encoder.dropout=0.2", None),
         ("text.source.dropout=0.0", None),
         ("data.max_length=30", None),
@@ -91,38 +91,38 @@ def test_what_can_change_is_told_and_what_begins_anew_with_it(setting: str, anew
     assert end == "done"
     (told,) = (line for line in said if line.startswith("the configuration has changed since step 4: "))
     assert setting.split("=")[0] in told
-    assert told.partition(". Anew begin: ")[2] == (anew or "")
+    assert told.partition(". Reset: ")[2] == (anew or "")
 
 
 def test_moments_of_another_optimiser_are_those_of_no_step(run: Path) -> None:
-    change(run, "train.optimiser=adadelta", "train.steps=5")
+    change(run, "train.optimizer=adadelta", "train.steps=5")
     go_on(run)
-    moments = load_file(run / "checkpoints" / "step-00000005" / "optimiser.safetensors")
+    moments = load_file(run / "checkpoints" / "step-00000005" / "optimizer.safetensors")
     assert {key.split(".")[1] for key in moments} == {"step", "square_avg", "acc_delta"}
     assert {float(moment) for key, moment in moments.items() if key.endswith(".step")} == {1.0}
 
 
 def test_the_best_is_the_first_that_is_measured_anew(run: Path) -> None:
-    change(run, "train.validation.choose=loss", "train.steps=6")
+    change(run, "train.validation.best_metric=loss", "train.steps=6")
     go_on(run)
     metrics = json.loads((run / "best" / "metrics.json").read_text("utf-8"))
     assert metrics["step"] == 6
     state = json.loads((run / "checkpoints" / "step-00000006" / "state.json").read_text("utf-8"))
-    assert state["best"] == metrics["valid"]["loss"]
+    assert state["best_score"] == metrics["validation"]["loss"]
 
 
-def test_a_run_that_does_not_tell_what_it_began_with_goes_on(run: Path) -> None:
+def test_a_run_that_does_not_tell_what_it_began_with_is_damaged(run: Path) -> None:
     facts = json.loads((run / "data.json").read_text("utf-8"))
-    del facts["fixed"]
+    del facts["fixed_settings"]
     (run / "data.json").write_text(json.dumps(facts), "utf-8")
-    change(run, "train.steps=5")
-    assert go_on(run)[0] == "done"
+    with pytest.raises(UserError, match=r"data\.json: is damaged at fixed_settings"):
+        go_on(run)
 
 
 def test_a_state_that_is_none_is_told(run: Path) -> None:
     """Though its hash is right."""
     (checkpoint,) = run.glob("checkpoints/step-00000004")
-    (checkpoint / "state.json").write_text('{"best": 1, "since": "often"}', "utf-8")
+    (checkpoint / "state.json").write_text('{"best_score": 1, "validations_since_best": "often"}', "utf-8")
     write_manifest(checkpoint, {"kind": "checkpoint"})
-    with pytest.raises(UserError, match=f"^{run / 'checkpoints'}: is damaged at since"):
+    with pytest.raises(UserError, match=f"^{run / 'checkpoints'}: is damaged at validations_since_best"):
         go_on(run)

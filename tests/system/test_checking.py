@@ -48,9 +48,9 @@ def test_a_recipe_and_json(bad: Path, corpus: Path) -> None:
     assert result.code == 1
     told = json.loads(result.out)
     assert [one["name"] for one in told["corpora"]] == ["train", "valid", "test"]
-    (encoding,) = (one for one in told["corpora"][0]["found"] if one["kind"] == "encoding")
+    (encoding,) = (one for one in told["corpora"][0]["problems"] if one["kind"] == "encoding")
     assert encoding["count"] == 1
-    place = encoding["places"][0]
+    place = encoding["examples"][0]
     assert (place["file"], place["line"]) == (f"{bad}/latin.tsv", 2)
     assert "byte 0xE9 at position 8" in place["source"]
 

@@ -15,15 +15,15 @@ import torch
 import weft as api
 from system import toys
 from system.commands import weft
-from weft.config.document import parse
-from weft.config.load import load_recipe
-from weft.config.reader import describe
+from weft.checkpoints.manifest import check_manifest
+from weft.config.recipe import load_recipe
 from weft.config.registry import REGISTRY
-from weft.store.manifest import check_manifest
-from weft.training.precision import chosen, with_precision
+from weft.config.serialization import to_dict
+from weft.config.yaml_files import parse_yaml
+from weft.training.mixed_precision import choose_precision, with_precision
 
 LIBRARIES = {"torch", "numpy", "sacrebleu", "tokenizers", "safetensors", "rapidfuzz", "yaml", "matplotlib"}
-HEAVY = LIBRARIES | {"weft.training.run"}
+HEAVY = LIBRARIES | {"weft.training.training_run"}
 
 
 def records(run: Path) -> list[dict[str, Any]]:
@@ -55,25 +55,25 @@ def test_a_run_folder_holds_what_it_should_and_no_more(run: Path) -> None:
         files = {"weights.safetensors", "config.json", "source.tokenizer.json", "metrics.json"}
         assert check_manifest(model).files.keys() == files
     for checkpoint in (run / "checkpoints").iterdir():
-        files = {"weights.safetensors", "optimiser.safetensors", "average.safetensors", "state.json"}
+        files = {"weights.safetensors", "optimizer.safetensors", "average.safetensors", "state.json"}
         assert check_manifest(checkpoint).files.keys() == files
 
 
 def test_the_log_has_progress_and_validation(run: Path) -> None:
-    steps = [record["step"] for record in records(run) if "valid" not in record]
+    steps = [record["step"] for record in records(run) if "validation" not in record]
     assert steps == [1, 20, 40, 60, 80]
-    validations = [record for record in records(run) if "valid" in record]
+    validations = [record for record in records(run) if "validation" in record]
     assert [record["step"] for record in validations] == [40, 80]
-    assert validations[1]["valid"]["loss"] < validations[0]["valid"]["loss"]
-    assert validations[1]["valid"]["bleu"] > 10
+    assert validations[1]["validation"]["loss"] < validations[0]["validation"]["loss"]
+    assert validations[1]["validation"]["bleu"] > 10
 
 
 def test_the_configuration_is_kept_with_every_default(run: Path) -> None:
     recipe = load_recipe(run.with_suffix(".yaml"))
     assert recipe.train.precision == "auto"
-    precision = chosen(recipe, torch.device("cpu")).precision  # what this machine has, written down
-    node = describe(with_precision(recipe, precision), REGISTRY)
-    assert parse((run / "config.yaml").read_text("utf-8"), "config") == node
+    precision = choose_precision(recipe, torch.device("cpu")).precision  # what this machine has, written down
+    node = to_dict(with_precision(recipe, precision), REGISTRY)
+    assert parse_yaml((run / "config.yaml").read_text("utf-8"), "config") == node
     assert json.loads((run / "best" / "config.json").read_text("utf-8")) == node
 
 
@@ -97,21 +97,21 @@ def test_a_copied_model_folder_is_whole(run: Path, corpus: Path, tmp_path: Path)
 
 def test_json_has_scores_pieces_and_alternatives(run: Path, corpus: Path) -> None:
     source = corpus / "test.src"
-    result = weft("translate", run, source, "--json", "--beam", "4", "--best", "3")
+    result = weft("translate", run, source, "--json", "--beam", "4", "--n-best", "3")
     rows = [json.loads(line) for line in result.lines]
     assert [row["source"] for row in rows] == lines_of(source)
     for row in rows:
-        assert row.keys() == {"source", "text", "score", "cut", "alternatives", "alignment"}
-        assert row["cut"] is False
+        assert row.keys() == {"source", "text", "score", "truncated", "alternatives", "alignment"}
+        assert row["truncated"] is False
         assert len(row["alternatives"]) == 3
         first = row["alternatives"][0]
         assert (first["text"], first["score"]) == (row["text"], row["score"])
         for one in row["alternatives"]:
-            assert one.keys() == {"text", "score", "pieces", "piece_scores", "finished", "ranked_by"}
-            assert len(one["piece_scores"]) == len(one["pieces"])
-            assert one["pieces"][-1] == "<end>"
-            assert sum(one["piece_scores"]) == pytest.approx(one["score"])
-            assert one["text"] == "".join(one["pieces"][:-1]).replace("▁", " ").removeprefix(" ")
+            assert one.keys() == {"text", "score", "tokens", "token_scores", "finished", "ranking_score"}
+            assert len(one["token_scores"]) == len(one["tokens"])
+            assert one["tokens"][-1] == "<end>"
+            assert sum(one["token_scores"]) == pytest.approx(one["score"])
+            assert one["text"] == "".join(one["tokens"][:-1]).replace("▁", " ").removeprefix(" ")
     assert [row["text"] for row in rows] == weft("translate", run, source, "--beam", "4").lines
 
 
@@ -123,7 +123,7 @@ def test_a_beam_of_one_is_the_greedy_search_of_the_recipe(run: Path, corpus: Pat
 
 
 def test_evaluating_gives_the_number_of_the_validation(run: Path, corpus: Path, tmp_path: Path) -> None:
-    valid = json.loads((run / "best" / "metrics.json").read_text("utf-8"))["valid"]
+    valid = json.loads((run / "best" / "metrics.json").read_text("utf-8"))["validation"]
     output = tmp_path / "out.tgt"
     found = scores_of(run, corpus / "valid.src", corpus / "valid.tgt", "--output", output)
     assert found.keys() == {"bleu", "chrf", "ter", "exact", "wer", "cer"}
@@ -161,33 +161,33 @@ def write_rows(path: Path, rows: Iterable[Sequence[str]]) -> None:
 
 
 def test_the_corpora_are_listed() -> None:
-    result = weft("corpus", "list")
+    result = weft("datasets", "list")
     assert (result.code, result.err) == (0, "")
     assert [line.split()[0] for line in result.lines[1:4]] == ["tatoeba-en-es", "cmudict", "codespell"]
-    assert result.lines[-1] == "Fetch one: weft corpus get NAME"
+    assert result.lines[-1] == "Download one: weft datasets download NAME"
 
 
 def test_show_tells_what_a_model_is(run: Path) -> None:
     result = weft("show", run)
     assert (result.code, result.err) == (0, "")
     head, _, settings = result.out.decode("utf-8").partition("\n\n")
-    assert parse(settings, "settings") == json.loads((run / "best" / "config.json").read_text("utf-8"))
+    assert parse_yaml(settings, "settings") == json.loads((run / "best" / "config.json").read_text("utf-8"))
     assert "parameters" in head
-    assert "pieces" in head
+    assert "tokens" in head
     assert "validation at step" in head
 
 
 def test_show_writes_the_defaults_of_a_recipe_out(corpus: Path, tmp_path: Path) -> None:
     path = toys.write_recipe(tmp_path / "recipe.yaml", toys.recipe(corpus))
     result = weft("show", path, "model.encoder.layers=3", "train.seed=7")
-    expected = describe(load_recipe(path, ["model.encoder.layers=3", "train.seed=7"]), REGISTRY)
-    assert parse(result.out.decode("utf-8"), "shown") == expected
+    expected = to_dict(load_recipe(path, ["model.encoder.layers=3", "train.seed=7"]), REGISTRY)
+    assert parse_yaml(result.out.decode("utf-8"), "shown") == expected
 
 
 def test_help_comes_without_the_heavy_libraries() -> None:
     script = (
         "import sys\n"
-        "from weft.cli import main\n"
+        "from weft.cli.main import main\n"
         "for arguments in (['--help'], ['train', '--help'], ['--version']):\n"
         "    sys.argv = ['weft', *arguments]\n"
         "    try:\n        main()\n"

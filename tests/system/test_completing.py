@@ -8,6 +8,7 @@ import pytest
 from system import toys
 from system.commands import Result, weft
 from weft import load_language_model
+from weft.models.empty_slots import NoEncoder
 
 WORDS = {*toys.ARTICLES, *toys.ADJECTIVES, *toys.NOUNS, *toys.VERBS}
 
@@ -48,7 +49,7 @@ def test_python_completes_as_the_command_does(language_model: Path) -> None:
 
 
 def test_the_best_are_the_most_probable(language_model: Path, tmp_path: Path) -> None:
-    best = lines(weft("complete", language_model, "the cat", "--best", "--samples", "3"))
+    best = lines(weft("complete", language_model, "the cat", "--beam-search", "--samples", "3"))
     assert len(set(best)) == 3
     assert all(line.startswith("the cat") for line in best)
     assert perplexity(language_model, best[:1], tmp_path) < perplexity(language_model, ["cat the"], tmp_path)
@@ -70,15 +71,15 @@ def test_perplexity_is_what_validation_found(language_model: Path, corpus: Path,
     text = (corpus / "valid.src").read_text("utf-8").split("\n")[:-1]
     found = perplexity(language_model, text, tmp_path)
     metrics = json.loads((language_model / "best" / "metrics.json").read_text("utf-8"))
-    assert found == pytest.approx(metrics["valid"]["perplexity"], rel=1e-4)
+    assert found == pytest.approx(metrics["validation"]["perplexity"], rel=1e-4)
     assert found < 6 < perplexity(language_model, [" ".join(reversed(line.split())) for line in text], tmp_path)
 
 
 def test_a_run_is_shown_and_gone_on_with(language_model: Path, corpus: Path, tmp_path: Path) -> None:
     shown = lines(weft("show", language_model))
-    assert any(line.split()[:2] == ["encoder", "Nothing"] for line in shown)
+    assert any(line.split()[:2] == ["encoder", NoEncoder.__name__] for line in shown)
     node = toys.language_recipe(corpus, "lstm")
-    node["text"] = {"source": {"type": "bpe", "size": 90, "unknown": "token", "dropout": 0.1}}
+    node["text"] = {"source": {"type": "bpe", "vocab_size": 90, "byte_fallback": False, "dropout": 0.1}}
     node["train"]["steps"] = 8
     recipe = toys.write_recipe(tmp_path / "lstm.yaml", node)
     trained = weft("train", recipe, "--out", tmp_path / "run")

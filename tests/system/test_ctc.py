@@ -1,4 +1,4 @@
-"""A model without a decoder, and one with a decoder and a lattice: trained, resumed, translated, looked at."""
+"""A model without a decoder, and one with a decoder and a frame head: trained, resumed, translated, looked at."""
 
 import re
 from pathlib import Path
@@ -10,13 +10,13 @@ import pytest
 import weft
 from system.commands import weft as command
 from weft.core.errors import UserError
-from weft.engine.load import load_translator
-from weft.inspect.attention import draw
-from weft.inspect.frames import look
-from weft.inspect.gates import gates
-from weft.report.run.gathering import Wish, gather
-from weft.report.run.known import read_run
-from weft.report.run.page import page
+from weft.inference.loader import load_translator
+from weft.visualize.attention_maps import draw_attention
+from weft.visualize.frame_posteriors import frame_posteriors
+from weft.visualize.gate_activations import gate_activations
+from weft.visualize.run_evaluation import ReportOptions, collect_report_data
+from weft.visualize.run_report import run_report_page
+from weft.visualize.run_summary import read_run_summary
 
 SPELLED = {"a": "a", "b": "xy", "c": "zzz", "d": "dd"}  # longer than their letters, and with repeats
 
@@ -35,20 +35,20 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def recipe(folder: Path, **changes: Any) -> dict[str, Any]:
     return {
         "data": {"folder": str(folder), "train": ["train.tsv"], "valid": ["valid.tsv"], "drop_duplicates": False},
-        "text": {"source": {"type": "character", "unknown": "token"}, "joint": False},
+        "text": {"source": {"type": "character", "byte_fallback": False}, "joint": False},
         "model": {
-            "source": {"dim": 16, "scaled": False},
+            "source": {"dim": 16, "scale": False},
             "encoder": {"type": "recurrent", "cell": {"type": "gru", "dim": 16}},
             "target": "none",
             "decoder": "none",
-            "lattice": {"type": "ctc", "upsample": 6},
+            "frame_head": {"type": "ctc", "upsample": 6},
         },
         "objective": "ctc",
         "train": {
             "steps": 120,
             "batch_tokens": 400,
-            "schedule": {"type": "linear", "peak": 0.02, "warmup": 10},
-            "validation": {"every": 60, "metrics": ["exact"], "choose": "exact", "search": "greedy"},
+            "schedule": {"type": "linear", "learning_rate": 0.02, "warmup_steps": 10},
+            "validation": {"every": 60, "metrics": ["exact"], "best_metric": "exact", "search": "greedy"},
         },
     } | changes
 
@@ -59,9 +59,9 @@ def run(data: Path) -> Path:
 
 
 def test_its_report_shows_what_frames_say(run: Path) -> None:
-    told = page(gather(read_run(run), Wish(lines=5, sentences=1)))
-    assert "What each frame says" in told
-    assert "probability, for each row the column that has most" in told
+    told = run_report_page(collect_report_data(read_run_summary(run), ReportOptions(max_lines=5, sentences=1)))
+    assert ">Frame posteriors</h2>" in told
+    assert "probability; the largest column of each row: " in told
     assert "search: best-path" in told
 
 
@@ -72,13 +72,13 @@ def test_a_model_without_a_decoder_learns_and_translates(run: Path) -> None:
     assert outputs == ["".join(SPELLED[letter] for letter in word) for word in words]
     [translation] = translator.translate(["abc"])
     [best] = translation.alternatives
-    assert len(best.pieces) == len(best.piece_scores) == len("axyzzz") + 1
-    assert sum(best.piece_scores) == pytest.approx(best.score)
+    assert len(best.tokens) == len(best.token_scores) == len("axyzzz") + 1
+    assert sum(best.token_scores) == pytest.approx(best.score)
     assert best.score <= 0
 
 
 def test_a_beam_gives_alternatives(run: Path) -> None:
-    [one] = weft.load(run, beam=8, best=3).translate(["abc"])
+    [one] = weft.load(run, beam=8, n_best=3).translate(["abc"])
     assert len(one.alternatives) == 3
     assert one.text == "axyzzz"
     scores = [alternative.score for alternative in one.alternatives]
@@ -87,26 +87,26 @@ def test_a_beam_gives_alternatives(run: Path) -> None:
 
 def test_a_language_model_is_loaded_and_counts(run: Path, data: Path) -> None:
     (data / "text").write_text("".join(line.split("\t")[1] for line in lines_of(data / "train.tsv")), "utf-8")
-    spelling = {"type": "character", "unknown": "token"}
+    spelling = {"type": "character", "byte_fallback": False}
     language: dict[str, Any] = {
-        "data": {"folder": str(data), "train": ["text"], "one_sided": True, "drop_duplicates": False},
+        "data": {"folder": str(data), "train": ["text"], "monolingual": True, "drop_duplicates": False},
         "text": {"source": spelling},
         "model": {
             "source": "none",
             "encoder": "none",
-            "target": {"dim": 8, "scaled": False},
+            "target": {"dim": 8, "scale": False},
             "decoder": {"type": "sutskever", "cell": {"dim": 8}, "bridge": "zeros"},
         },
-        "train": {"steps": 10, "validation": {"lines": 0, "metrics": [], "choose": "perplexity"}},
+        "train": {"steps": 10, "validation": {"lines": 0, "metrics": [], "best_metric": "perplexity"}},
     }
     model = weft.train(language, out=data / "language")
-    guided = [f"translate.reading={{type: prefix-beam, best: 2, language_model: '{model}', language_weight: 0.1}}"]
-    plain = ["translate.reading={type: prefix-beam, best: 2}"]
+    guided = [f"translate.frame_decoder={{type: prefix-beam, n_best: 2, language_model: '{model}', language_model_weight: 0.1}}"]
+    plain = ["translate.frame_decoder={type: prefix-beam, n_best: 2}"]
     [found], [alone] = (load_translator(run, overrides=one).translate(["abc"]) for one in (guided, plain))
     assert found.text == alone.text == "axyzzz"
     assert found.score < alone.score
-    wrong = ["translate.reading.type=prefix-beam", f"translate.reading.language_model={run}"]
-    with pytest.raises(UserError, match="is no language model"):
+    wrong = ["translate.frame_decoder.type=prefix-beam", f"translate.frame_decoder.language_model={run}"]
+    with pytest.raises(UserError, match="is not a language model"):
         load_translator(run, overrides=wrong)
 
 
@@ -115,9 +115,9 @@ def lines_of(path: Path) -> list[str]:
 
 
 MISTAKES = [
-    ("translate.search.size=3", "this model has no decoder, so its frames are read: set translate.reading instead"),
-    ("translate.ctc_weight=0.5", "translate.ctc_weight is 0.5, but this model does not have both a decoder and a"),
-    ("translate.reading=positions", "translate.reading: reads a token in each frame, but the frames of this"),
+    ("translate.search.size=3", "this model has no decoder, so its frames are decoded: set translate.frame_decoder instead"),
+    ("translate.ctc_weight=0.5", "translate.ctc_weight: is 0.5, but this model does not have both a decoder and a"),
+    ("translate.frame_decoder=positions", "translate.frame_decoder: reads one token from each frame, but the frames of this"),
 ]
 
 
@@ -128,9 +128,9 @@ def test_settings_that_do_not_fit_the_model_are_told(run: Path, setting: str, to
 
 
 def test_a_picture_of_attention_is_told_to_be_none(run: Path, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="this model has no decoder that could look at the source"):
-        draw(weft.load(run), "abc", tmp_path / "attention.png")
-    assert gates(weft.load(run), "abc")[0].place.startswith("encoder.0")
+    with pytest.raises(UserError, match="this model has no decoder, and therefore no attention"):
+        draw_attention(weft.load(run), "abc", tmp_path / "attention.png")
+    assert gate_activations(weft.load(run), "abc")[0].module.startswith("encoder.0")
 
 
 def test_the_frames_are_drawn(run: Path, tmp_path: Path) -> None:
@@ -138,15 +138,15 @@ def test_the_frames_are_drawn(run: Path, tmp_path: Path) -> None:
     done = command("inspect", "frames", run, "abc", "--output", picture)
     assert (done.code, done.lines) == (0, [f"{picture}: axyzzz"])
     assert picture.stat().st_size > 1000
-    told = look(weft.load(run), "abc", "axyzzz")
+    told = frame_posteriors(weft.load(run), "abc", "axyzzz")
     assert "".join(symbol for symbol in dict.fromkeys(told.symbols) if symbol != "∅") == "axyz"
     assert told.probabilities.shape == (len(told.classes), len(told.symbols)) == (len(told.classes), 4 * 6)
 
 
 def test_a_decoder_and_a_lattice_learn_together(data: Path) -> None:
-    node = recipe(data, objective={"type": "joint-ctc", "weight": 0.5, "smoothing": 0.0})
+    node = recipe(data, objective={"type": "joint-ctc", "ctc_weight": 0.5, "label_smoothing": 0.0})
     node["model"] |= {
-        "target": {"dim": 16, "scaled": False},
+        "target": {"dim": 16, "scale": False},
         "decoder": {"type": "luong", "cell": {"dim": 16}, "dim": 16},
     }
     node["translate"] = {"search": "beam", "ctc_weight": 0.4}
@@ -158,34 +158,34 @@ def test_a_decoder_and_a_lattice_learn_together(data: Path) -> None:
     assert [one.text for one in mixed] == [one.text for one in alone] == ["axyzzzdd", "zzzaxy"]
 
 
-@pytest.mark.parametrize("place", ["train.validation.reading", "translate.reading"])
+@pytest.mark.parametrize("place", ["train.validation.frame_decoder", "translate.frame_decoder"])
 def test_a_reading_that_cannot_be_made_is_told_before_the_first_step(run: Path, data: Path, place: str) -> None:
     reading, node = {"type": "prefix-beam", "language_model": str(run)}, recipe(data)
-    if place == "translate.reading":
-        node["translate"] = {"reading": reading}
+    if place == "translate.frame_decoder":
+        node["translate"] = {"frame_decoder": reading}
     else:
-        node["train"] = {**node["train"], "validation": {**node["train"]["validation"], "reading": reading}}
-    with pytest.raises(UserError, match=f"^{place}: .* is no language model"):
+        node["train"] = {**node["train"], "validation": {**node["train"]["validation"], "frame_decoder": reading}}
+    with pytest.raises(UserError, match=f"^{place}: .* is not a language model"):
         weft.train(node, out=data / "unread")
     assert not (data / "unread").exists()
 
 
 def test_pairs_without_a_path_are_told_and_left_out(data: Path, capfd: pytest.CaptureFixture[str]) -> None:
     node = recipe(data)
-    node["model"] = {**node["model"], "lattice": {"type": "ctc", "upsample": 3}}
+    node["model"] = {**node["model"], "frame_head": {"type": "ctc", "upsample": 3}}
     node["train"] = {**node["train"], "steps": 2}
     weft.train(node, out=data / "narrow")
     err = capfd.readouterr().err
-    assert "of 300 pairs of train have targets that need more frames than their sources give, such as" in err
+    assert "of 300 pairs of train have targets that need more frames than their sources provide, such as" in err
     assert "train.tsv, line " in err
     assert "They are left out." in err
 
 
 def test_a_model_for_which_most_targets_are_too_long_is_not_trained(data: Path) -> None:
     node = recipe(data)
-    node["model"] = {**node["model"], "lattice": {"type": "ctc", "upsample": 1}}
+    node["model"] = {**node["model"], "frame_head": {"type": "ctc", "upsample": 1}}
     with pytest.raises(
-        UserError, match=r"These are most pairs, so this model could not learn them: raise model\.lattice"
+        UserError, match=r"These are most pairs, so this model cannot learn them: raise model\.frame_head"
     ):
         weft.train(node, out=data / "too-narrow")
     assert not (data / "too-narrow").exists()

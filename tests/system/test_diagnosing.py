@@ -11,9 +11,9 @@ from safetensors.torch import load_file
 from system import toys
 from system.following import Quiet, go_on, interrupt_after, left_behind, train
 from weft.core.errors import UserError
-from weft.training import loop
-from weft.training.start import start
-from weft.training.update import NotFiniteError, update
+from weft.training import trainer
+from weft.training.train_step import NonFiniteError, train_step
+from weft.training.training_run import start_training
 
 
 def found(run: Path) -> dict[str, dict[str, Any]]:
@@ -28,10 +28,10 @@ def found(run: Path) -> dict[str, dict[str, Any]]:
 def diagnosed(node: dict[str, Any], run: Path) -> set[str]:
     """What a run is told to have; a person reads the same as the log."""
     display = Quiet()
-    assert start(node, run, display) == "done"
+    assert start_training(node, run, display) == "done"
     told = [line for line in display.said if line.startswith("diagnosis: ")]
     assert told == [
-        f"diagnosis: {one['what']}.\n  likely cause: {one['cause']}\n  what to change: {one['setting']}"
+        f"diagnosis: {one['observation']}.\n  likely cause: {one['cause']}\n  what to change: {one['advice']}"
         for one in found(run).values()
     ]
     return set(found(run))
@@ -44,17 +44,17 @@ def test_of_ordinary_runs_nothing_is_said(runs: dict[str, Path], language_model:
 
 def test_a_rate_too_high(corpus: Path, tmp_path: Path) -> None:
     node = toys.recipe(corpus, steps=20)
-    node["train"] |= {"schedule": {"peak": 2.0, "warmup": 1}, "log_every": 2}
-    assert "rate-too-high" in diagnosed(node, tmp_path / "run")
+    node["train"] |= {"schedule": {"learning_rate": 2.0, "warmup_steps": 1}, "log_every": 2}
+    assert "high-learning-rate" in diagnosed(node, tmp_path / "run")
 
 
 @pytest.mark.parametrize("clip", [0.001, pytest.param(None, marks=pytest.mark.slow)])
 def test_an_exploding_gradient(clip: float | None, corpus: Path, tmp_path: Path) -> None:
     """Far longer than what is let through; or, where all is, than it was."""
     node = toys.recipe(corpus, "bahdanau", steps=24)
-    node["train"] |= {"clip": clip, "log_every": 2, "average": None}
+    node["train"] |= {"clip_norm": clip, "log_every": 2, "average": None}
     if clip is None:
-        node["train"] |= {"schedule": {"peak": 1.0, "warmup": 12}}
+        node["train"] |= {"schedule": {"learning_rate": 1.0, "warmup_steps": 12}}
     assert "exploding-gradient" in diagnosed(node, tmp_path / "run")
 
 
@@ -65,11 +65,11 @@ def test_validation_that_drifts(tmp_path: Path) -> None:
         lines = (tmp_path / name).read_text("utf-8").splitlines(keepends=True)
         (tmp_path / name).write_text("".join(lines[:8]), "utf-8")
     node = toys.learning_recipe(tmp_path, "transformer")
-    node["text"] = {"source": {"type": "character", "unknown": "bytes"}}
+    node["text"] = {"source": {"type": "character", "byte_fallback": True}}
     node["model"] = json.loads(json.dumps(node["model"]).replace('"dropout": 0.1', '"dropout": 0.0'))
-    node["train"] |= {"steps": 120, "log_every": 10, "average": None, "schedule": {"peak": 0.02, "warmup": 10}}
-    node["train"]["validation"] = {"every": 10, "lines": 0, "metrics": [], "choose": "loss"}
-    assert "drift" in diagnosed(node, tmp_path / "run")
+    node["train"] |= {"steps": 120, "log_every": 10, "average": None, "schedule": {"learning_rate": 0.02, "warmup_steps": 10}}
+    node["train"]["validation"] = {"every": 10, "lines": 0, "metrics": [], "best_metric": "loss"}
+    assert "overfitting" in diagnosed(node, tmp_path / "run")
 
 
 def with_targets(folder: Path, change: Callable[[str, str], str]) -> dict[str, Any]:
@@ -85,7 +85,7 @@ def with_targets(folder: Path, change: Callable[[str, str], str]) -> dict[str, A
 
 def test_a_model_that_repeats(tmp_path: Path) -> None:
     node = with_targets(tmp_path, lambda _, target: " ".join([target.split()[0]] * 8))
-    assert "repeating" in diagnosed(node, tmp_path / "run")
+    assert "repetition" in diagnosed(node, tmp_path / "run")
 
 
 def test_a_model_that_copies(tmp_path: Path) -> None:
@@ -96,9 +96,9 @@ def test_a_model_that_copies(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ({"source": {"type": "word", "size": 6}}, "tokens of train are unknown"),
-        ({"source": {"type": "bpe", "size": 262}}, "tokens of train are single bytes"),
-        ({"source": {"type": "bpe", "size": 26, "unknown": "token"}}, "letter by letter"),
+        ({"source": {"type": "word", "vocab_size": 6}}, "tokens of train are unknown"),
+        ({"source": {"type": "bpe", "vocab_size": 262}}, "tokens of train are single bytes"),
+        ({"source": {"type": "bpe", "vocab_size": 26, "byte_fallback": False}}, "letter by letter"),
     ],
     ids=["unknown", "bytes", "letters"],
 )
@@ -106,9 +106,9 @@ def test_a_vocabulary_that_does_not_fit(text: dict[str, Any], told: str, corpus:
     """Told before the first step."""
     node = {**toys.recipe(corpus, steps=1), "text": text}
     node["data"]["max_length"] = 100
-    assert diagnosed(node, tmp_path / "run") == {"vocabulary-of-source", "vocabulary-of-target"}
+    assert diagnosed(node, tmp_path / "run") == {"source-vocabulary", "target-vocabulary"}
     for record in found(tmp_path / "run").values():
-        assert told in record["what"]
+        assert told in record["observation"]
         assert record["step"] == 0
     go_on(tmp_path / "run")
     found(tmp_path / "run")
@@ -118,10 +118,10 @@ def test_a_stopped_run_finds_what_it_would_have_found(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     node = toys.recipe(corpus, steps=16)
-    node["train"] |= {"schedule": {"peak": 2.0, "warmup": 1}, "log_every": 2}
-    node["text"] = {"source": {"type": "word", "size": 6}}
+    node["train"] |= {"schedule": {"learning_rate": 2.0, "warmup_steps": 1}, "log_every": 2}
+    node["text"] = {"source": {"type": "word", "vocab_size": 6}}
     assert train(node, tmp_path / "straight") == "done"
-    assert {"rate-too-high", "vocabulary-of-source"} <= found(tmp_path / "straight").keys()
+    assert {"high-learning-rate", "source-vocabulary"} <= found(tmp_path / "straight").keys()
     interrupt_after(monkeypatch, 5)  # before it is told
     assert train(node, tmp_path / "stopped") == "interrupted"
     interrupt_after(monkeypatch, 8)  # and after
@@ -135,15 +135,15 @@ def test_the_last_good_weights_are_kept_when_a_loss_is_not_finite(
 ) -> None:
     def breaking(*arguments: Any, **named: Any) -> Any:
         if named["step"] == 6:
-            raise NotFiniteError
-        return update(*arguments, **named)
+            raise NonFiniteError
+        return train_step(*arguments, **named)
 
-    monkeypatch.setattr(loop, "update", breaking)
+    monkeypatch.setattr(trainer, "train_step", breaking)
     with pytest.raises(UserError, match="step 6: the loss or its gradient is no longer a finite number"):
         train(toys.recipe(corpus), tmp_path / "run")
-    assert found(tmp_path / "run").keys() == {"not-finite"}
+    assert found(tmp_path / "run").keys() == {"non-finite"}
     assert (tmp_path / "run" / "checkpoints" / "step-00000005").is_dir()
-    monkeypatch.setattr(loop, "update", update)
+    monkeypatch.setattr(trainer, "train_step", train_step)
     assert go_on(tmp_path / "run")[0] == "done"
     assert found(tmp_path / "run") == {}
 
@@ -152,14 +152,14 @@ def test_broken_weights_replace_nothing(corpus: Path, tmp_path: Path, monkeypatc
     """An update that is finite breaks them; checkpoint and models stay those of before."""
 
     def breaking(*arguments: Any, **named: Any) -> Any:
-        sums = update(*arguments, **named)
+        sums = train_step(*arguments, **named)
         if named["step"] == 6:
             next(arguments[0].model.parameters()).data.fill_(float("nan"))
         return sums
 
-    monkeypatch.setattr(loop, "update", breaking)
+    monkeypatch.setattr(trainer, "train_step", breaking)
     node = toys.recipe(corpus)
-    node["train"] |= {"checkpoint_steps": 1, "validation": {"every": 1, "lines": 0, "metrics": [], "choose": "loss"}}
+    node["train"] |= {"checkpoint_steps": 1, "validation": {"every": 1, "lines": 0, "metrics": [], "best_metric": "loss"}}
     with pytest.raises(UserError, match="no longer a finite number"):
         train(node, tmp_path / "run")
     assert (tmp_path / "run" / "checkpoints" / "step-00000005").is_dir()

@@ -14,7 +14,7 @@ import typer
 
 from system.commands import weft
 from system.toys import sentence
-from weft.cli import app
+from weft.cli.main import app
 
 ROOT = Path(__file__).parents[2]
 FEW_STEPS = "train.steps=2 train.batch_tokens=300 train.validation.every=1 train.validation.lines=2"
@@ -36,8 +36,7 @@ def shortened(line: str) -> str:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """What the documents speak of: the configurations, and files of sentences."""
-    shutil.copytree(ROOT / "configs", tmp_path / "configs")
+    """What the documents speak of: files of sentences."""
     draws = Random(1)
     for name in ("train", "valid", "test", "new"):
         pairs = [sentence(draws) for _ in range(40)]
@@ -102,7 +101,7 @@ def test_every_command_and_option_is_in_the_reference() -> None:
 
 
 def commands_of(group: typer.Typer) -> Iterator[tuple[str, ...]]:
-    """The words of each command, as ("train",) or ("corpus", "get")."""
+    """The words of each command, as ("train",) or ("datasets", "download")."""
     for command in group.registered_commands:
         assert command.callback is not None
         yield (command.name or command.callback.__name__,)

@@ -11,7 +11,7 @@ from system.commands import weft
 
 ALONE = """
 import sys
-from weft.cli import main
+from weft.cli.main import main
 try:
     main()
 finally:
@@ -25,17 +25,17 @@ def test_a_sentence_is_translated_without_torch(runs: dict[str, Path], tmp_path:
     command = [sys.executable, "-c", ALONE, "translate", str(runs["transformer"]), str(source), "--output", str(output)]
     done = subprocess.run(command, capture_output=True, text=True, env=os.environ, check=False)
     assert (done.returncode, done.stderr) == (0, "False\n")
-    torchs = weft("translate", runs["transformer"], source, "--engine", "torch")
+    torchs = weft("translate", runs["transformer"], source, "--backend", "torch")
     assert output.read_text("utf-8").split("\n")[:-1] == torchs.lines
 
 
 def test_engines_say_the_same(runs: dict[str, Path], corpus: Path) -> None:
     for beam in ("1", "5"):
         asked: list[str | Path] = ["translate", runs["transformer"], corpus / "train.src", "--beam", beam]
-        one, other = (weft(*asked, "-v", "--engine", engine) for engine in ("auto", "torch"))
+        one, other = (weft(*asked, "-v", "--backend", engine) for engine in ("auto", "torch"))
         assert (one.code, other.code) == (0, 0)
-        assert one.err.startswith("weft: engine ctranslate2, in float32")
-        assert other.err.startswith("weft: engine torch")
+        assert one.err.startswith("weft: backend ctranslate2, float32")
+        assert other.err.startswith("weft: backend torch")
         assert one.lines == other.lines
 
 
@@ -43,7 +43,7 @@ def test_paragraphs_and_long_lines_go_the_same_way(runs: dict[str, Path], tmp_pa
     source = tmp_path / "in"
     source.write_text("- the cat sees a dog. a dog has the cat.\n\n" + "the red cat " * 40 + "\n", "utf-8")
     for more in ([], ["--paragraphs"]):
-        one, other = (weft("translate", runs["transformer"], source, *more, "--engine", e) for e in ("auto", "torch"))
+        one, other = (weft("translate", runs["transformer"], source, *more, "--backend", e) for e in ("auto", "torch"))
         assert one == other
         assert "longer than" in one.err
 

@@ -16,7 +16,7 @@ def model(runs: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Pa
     """A copy with a shortlist, learned from the training data."""
     folder = tmp_path_factory.mktemp("listed") / "model"
     shutil.copytree(runs["transformer"] / "best", folder)
-    told = weft("shortlist", folder, "--best", "3", "--frequent", "5")
+    told = weft("shortlist", folder, "--per-token", "3", "--frequent", "5")
     assert told.code == 0, told.err
     assert b"learned from" in told.out
     return folder
@@ -25,7 +25,7 @@ def model(runs: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Pa
 def test_a_shortlist_says_nearly_the_same(model: Path, runs: dict[str, Path], corpus: Path) -> None:
     asked: list[str | Path] = [corpus / "test.src", "--beam", "1"]
     plain = weft("translate", runs["transformer"], *asked).lines
-    listed = [weft("translate", model, *asked, "--shortlist", "-v", "--engine", name) for name in ("auto", "torch")]
+    listed = [weft("translate", model, *asked, "--shortlist", "-v", "--backend", name) for name in ("auto", "torch")]
     assert "with a shortlist" in listed[0].err
     assert listed[0].lines == listed[1].lines
     assert sum(one == other for one, other in zip(plain, listed[0].lines, strict=True)) > len(plain) / 2
@@ -34,9 +34,9 @@ def test_a_shortlist_says_nearly_the_same(model: Path, runs: dict[str, Path], co
 @pytest.mark.parametrize(("to", "more"), [("ctranslate2", []), ("ctranslate2", ["--shortlist"]), ("onnx", [])])
 def test_an_exported_model_translates(to: str, more: list[str], model: Path, corpus: Path, tmp_path: Path) -> None:
     out = tmp_path / "exported"
-    told = weft("export", model, "--to", to, *more, "--out", out)
+    told = weft("export", model, "--format", to, *more, "--out", out)
     assert (told.code, told.err) == (0, "")
-    assert (b"checked: 8 outputs" in told.out) == (to == "onnx")
+    assert (b"verified: 8 outputs" in told.out) == (to == "onnx")
     program = [sys.executable, str(out / "translate.py")]
     with (corpus / "test.src").open("rb") as source:
         done = subprocess.run(program, stdin=source, capture_output=True, text=True, check=True)
@@ -44,7 +44,7 @@ def test_an_exported_model_translates(to: str, more: list[str], model: Path, cor
 
 
 def test_what_the_program_leaves_out_is_told(tmp_path: Path) -> None:
-    folder = saved(tmp_path / "model", untrained(TRANSFORMER, translate={"search": {"type": "beam", "stop": "top"}}))
-    told = weft("export", folder, "--to", "ctranslate2", "--out", tmp_path / "out")
+    folder = saved(tmp_path / "model", untrained(TRANSFORMER, translate={"search": {"type": "beam", "stop_rule": "top"}}))
+    told = weft("export", folder, "--format", "ctranslate2", "--out", tmp_path / "out")
     assert told.code == 0
-    assert told.err.endswith("leaves out:\n  translate.search.stop is top\n")
+    assert told.err.endswith("leaves out:\n  translate.search.stop_rule is top\n")

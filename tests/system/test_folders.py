@@ -9,20 +9,19 @@ import torch
 from system import toys
 from system.commands import running, weft
 from system.following import Quiet, left_behind, train
-from weft.config.load import load_recipe
+from weft.checkpoints.trained_model import TrainedModel
+from weft.config.recipe import load_recipe
 from weft.core.errors import UserError
-from weft.engine.records import as_record
-from weft.engine.translator import Translator
-from weft.model.build import build
-from weft.store.files import locked
-from weft.store.model_folder import Trained
-from weft.text.settings import learners
-from weft.training import run
-from weft.training.folder import RunFolder
-from weft.training.prepare import prepare
-from weft.training.ranks import ON_CPU
-from weft.training.run import first_run
-from weft.training.start import start
+from weft.core.files import path_lock
+from weft.inference.translator import Translator
+from weft.models.build import build_model
+from weft.text.text_config import codec_trainers
+from weft.training import training_run
+from weft.training.data_preparation import prepare_data
+from weft.training.derived_runs import FinetuningFolder
+from weft.training.distributed import CPU_RANK
+from weft.training.run_folder import RunFolder
+from weft.training.training_run import run_training, start_training
 
 
 def test_an_empty_folder_can_become_a_run_folder(corpus: Path, tmp_path: Path) -> None:
@@ -37,12 +36,12 @@ def test_an_empty_folder_can_become_a_run_folder(corpus: Path, tmp_path: Path) -
 
 def test_a_run_tells_where_its_model_is_and_how_short_it_was(corpus: Path, tmp_path: Path) -> None:
     validated, not_validated = Quiet(), Quiet()
-    start(toys.recipe(corpus, steps=5), tmp_path / "a", validated)
+    start_training(toys.recipe(corpus, steps=5), tmp_path / "a", validated)
     assert f"the best model is in {tmp_path}/a/best. To use it: weft translate {tmp_path}/a" in validated.said[-1]
     assert not any("warmup" in said for said in validated.said)
-    start(toys.recipe(corpus, steps=4), tmp_path / "b", not_validated, settings=["data.valid=[]"])
-    assert f"the last model is in {tmp_path}/b/last (nothing was validated" in not_validated.said[-1]
-    assert not_validated.said[0].startswith("train.schedule.warmup is 5 steps, but the run has 4: the learning rate")
+    start_training(toys.recipe(corpus, steps=4), tmp_path / "b", not_validated, settings=["data.valid=[]"])
+    assert f"the last model is in {tmp_path}/b/last (there was no validation" in not_validated.said[-1]
+    assert not_validated.said[0].startswith("train.schedule.warmup_steps is 5, but the run has 4 steps: the learning rate")
     weights = [tmp_path / "b" / name / "weights.safetensors" for name in ("best", "last")]
     assert weights[0].read_bytes() == weights[1].read_bytes()
 
@@ -64,11 +63,11 @@ def test_a_run_is_not_begun_where_another_came_first(
     node = toys.recipe(corpus, steps=2)
 
     def slow(*arguments: Any) -> Any:
-        monkeypatch.setattr(run, "prepare", prepare)
+        monkeypatch.setattr(training_run, "prepare_data", prepare_data)
         assert train(node, tmp_path / "run") == "done"
-        return prepare(*arguments)
+        return prepare_data(*arguments)
 
-    monkeypatch.setattr(run, "prepare", slow)
+    monkeypatch.setattr(training_run, "prepare_data", slow)
     with pytest.raises(UserError, match="another process has written there meanwhile"):
         train({**node, "train": {**node["train"], "seed": 7}}, tmp_path / "run")
     assert train(node, tmp_path / "alone") == "done"
@@ -83,24 +82,24 @@ def test_only_one_process_begins_what_is_ready_to_begin(corpus: Path, runs: dict
     command = ("finetune", runs["bahdanau"], corpus / "valid.src", corpus / "valid.tgt", *settings)
     assert weft(*command).code == 0
     (out / "config.yaml").unlink()
-    with locked(out):
+    with path_lock(out):
         second = weft(*command)
     assert second.code == 2
     assert "another process is writing there" in second.err
     assert not (out / "config.yaml").is_file()
     assert weft(*command).code == 0
-    with pytest.raises(UserError, match="another process has begun this run meanwhile"):
-        first_run(RunFolder(out).recipe(), RunFolder(out), Quiet(), ON_CPU)
+    with pytest.raises(UserError, match="another process has started this run meanwhile"):
+        run_training(FinetuningFolder(out), RunFolder(out).recipe(), Quiet(), CPU_RANK)
 
 
 def test_a_broken_model_does_not_pass_for_silence(corpus: Path) -> None:
     recipe = load_recipe(toys.recipe(corpus))
-    _, learner = learners(recipe.text)
-    tokenizer = learner.learn(["the cat sees a dog"])
-    model = build(recipe.model, tokenizer.vocabulary(), tokenizer.vocabulary(), joint=True).eval()
+    _, learner = codec_trainers(recipe.text)
+    tokenizer = learner.train(["the cat sees a dog"])
+    model = build_model(recipe.model, tokenizer.vocabulary(), tokenizer.vocabulary(), joint=True).eval()
     with torch.no_grad():
         model.get_parameter("source.weight").fill_(float("nan"))
-    trained = Trained(model, tokenizer, tokenizer, recipe, {})
+    trained = TrainedModel(model, tokenizer, tokenizer, recipe, {})
     (translation,) = Translator(trained, recipe.translate.search(), recipe.translate).translate(["the cat"])
     assert not translation.alternatives[0].finished
-    assert as_record(translation)["score"] is None
+    assert translation.record()["score"] is None

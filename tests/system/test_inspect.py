@@ -21,7 +21,7 @@ def test_a_picture_and_the_translation(run: Path, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_pieces_and_heads_give_other_pictures(runs: dict[str, Path], tmp_path: Path) -> None:
     pictures = set()
-    for options in ([], ["--pieces"], ["--layer", "1", "--head", "2"]):
+    for options in ([], ["--tokens"], ["--layer", "1", "--head", "2"]):
         result = weft(
             "inspect", "attention", runs["transformer"], SENTENCE, "--output", tmp_path / "picture.svg", *options
         )
@@ -44,7 +44,7 @@ def test_the_gates_of_each_side(runs: dict[str, Path], tmp_path: Path, side: str
 
 def test_the_units_of_a_gate(runs: dict[str, Path], tmp_path: Path) -> None:
     picture = tmp_path / "gates.png"
-    one_gate = ["--place", "decoder.update", "--units"]
+    one_gate = ["--module", "decoder.update", "--units"]
     result = weft("inspect", "gates", runs["bahdanau"], SENTENCE, *one_gate, "--output", picture)
     assert (result.code, result.err, result.lines) == (0, "", [f"{picture}: decoder.update"])
     assert picture.read_bytes().startswith(b"\x89PNG")

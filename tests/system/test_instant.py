@@ -9,18 +9,18 @@ import pytest
 
 from system import toys
 from system.commands import weft
-from weft.metric.evaluate import evaluate
+from weft.metrics.corpus_metrics import evaluate
 
 MODELS: dict[str, dict[str, Any]] = {
     "lstm-dense": {
-        "source": {"dim": 12, "scaled": False},
+        "source": {"dim": 12, "scale": False},
         "encoder": {"type": "recurrent", "cell": {"type": "lstm", "dim": 24}},
-        "lattice": "aligned",
+        "frame_head": "aligned",
     },
     "dense-dense": {
-        "source": {"dim": 8, "scaled": False},
-        "encoder": "embedded",
-        "lattice": {"type": "dense", "limit": 48, "widths": [64], "length": "head"},
+        "source": {"dim": 8, "scale": False},
+        "encoder": "identity",
+        "frame_head": {"type": "dense", "max_length": 48, "hidden_dims": [64], "length_prediction": "classifier"},
     },
 }
 CHARACTER_ERRORS = {"lstm-dense": 2.0, "dense-dense": 35.0}  # in percent; Dense learns each place by itself
@@ -46,15 +46,15 @@ def recipe(folder: Path, model: dict[str, Any]) -> dict[str, Any]:
         },
         "text": {"source": {"type": "character", "lowercase": True}, "target": "character", "joint": False},
         "model": {**model, "target": "none", "decoder": "none"},
-        "objective": {"type": "positions", "smoothing": 0.0},
+        "objective": {"type": "position-cross-entropy", "label_smoothing": 0.0},
         "train": {
             "steps": 100,
             "batch_tokens": 1000,
-            "schedule": {"peak": 0.02, "warmup": 20},
-            "validation": {"every": 50, "metrics": ["cer"], "choose": "cer", "reading": "positions"},
+            "schedule": {"learning_rate": 0.02, "warmup_steps": 20},
+            "validation": {"every": 50, "metrics": ["cer"], "best_metric": "cer", "frame_decoder": "position-wise"},
             "log_every": 50,
         },
-        "translate": {"reading": "positions"},
+        "translate": {"frame_decoder": "position-wise"},
     }
 
 

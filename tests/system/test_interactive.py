@@ -25,15 +25,15 @@ def test_lines_of_a_pipe_are_answered_as_if_they_were_typed(runs: dict[str, Path
     assert (done.code, done.err) == (0, "")
     assert [line for line in done.lines if line.startswith("> ")] == [f"> {line}" for line in lines[:-1]]
     shown = "\n".join(done.lines)
-    for told in (*plain.split(), "as it is", "outputs of the search", "is it :beam?", "<end>"):
+    for told in (*plain.split(), "current", "outputs of the search", "did you mean :beam?", "<end>"):
         assert told in shown
     assert "\x1b" not in shown
 
 
 def test_what_is_asked_of_every_sentence_holds(runs: dict[str, Path]) -> None:
-    done = weft("translate", runs["transformer"], "-i", "-v", "--prefix", "un hundo", "--best", "2", stdin=b"a cat\n")
-    assert (done.code, done.err) == (0, "weft: engine torch: --interactive is asked for\n")
-    assert "as chosen up to place 2" in "\n".join(done.lines)
+    done = weft("translate", runs["transformer"], "-i", "-v", "--prefix", "un hundo", "--n-best", "2", stdin=b"a cat\n")
+    assert (done.code, done.err) == (0, "weft: backend torch: --interactive is set\n")
+    assert "chosen up to position 2" in "\n".join(done.lines)
     assert sum(line.count("un hundo") for line in done.lines) == 2
 
 
@@ -89,7 +89,7 @@ class Terminal:
 
 def be_at(name: str, arguments: tuple[str, ...]) -> None:
     """In a new process: be a command whose terminal this is, so that keys such as Ctrl-C go to it."""
-    from weft.cli import main
+    from weft.cli.main import main
 
     os.setsid()
     terminal = os.open(name, os.O_RDWR)

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from system import toys
 from system.commands import Result, weft
-from weft.config.load import load_recipe
+from weft.checkpoints.trained_model import TrainedModel, model_weights, save_model
+from weft.config.recipe import load_recipe
 from weft.config.registry import REGISTRY
-from weft.engine.output import write_translations
-from weft.engine.translator import Translator
-from weft.model.build import build
-from weft.store.model_folder import Trained, save_model, weights_of
-from weft.text.learners import Learner
-from weft.text.settings import learners
+from weft.inference.translation_io import write_translations
+from weft.inference.translator import Translator
+from weft.models.build import build_model
+from weft.text.text_config import codec_trainers
+from weft.text.tokenizer_training import TokenizerTrainer
 
 LEARNED_FROM = ["the red cat sees a dog", "this old house has a river", "the red cat sees this house"]
 LIMIT = 12  # pieces that the model reads
@@ -54,19 +54,21 @@ def translator(learner: str = "bpe", family: str = "transformer") -> Translator:
     recipe = load_recipe(
         {
             "data": {"max_length": LIMIT},
-            "text": {"source": {"type": learner, **({"min_count": 1} if learner != "byte" else {})}},
+            "text": {"source": {"type": learner, **({"min_frequency": 1} if learner != "byte" else {})}},
             "model": toys.FAMILIES[family],
-            "translate": {"search": "greedy", "length_factor": 0.5, "length_extra": 3},
+            "translate": {"search": "greedy", "max_length_factor": 0.5, "max_length_extra": 3},
         }
     )
-    _, kind = learners(recipe.text)
-    tokenizer = kind.learn(LEARNED_FROM)
+    _, kind = codec_trainers(recipe.text)
+    tokenizer = kind.train(LEARNED_FROM)
     torch.manual_seed(2)
-    model = build(recipe.model, tokenizer.vocabulary(), tokenizer.vocabulary(), joint=True).double().eval()
+    model = build_model(recipe.model, tokenizer.vocabulary(), tokenizer.vocabulary(), joint=True).double().eval()
     with torch.no_grad():
         for weight in model.parameters():
             weight.mul_(3)  # livelier than fresh weights, so that different lines become different lines
-    return Translator(Trained(model, tokenizer, tokenizer, recipe, {}), recipe.translate.search(), recipe.translate)
+    return Translator(
+        TrainedModel(model, tokenizer, tokenizer, recipe, {}), recipe.translate.search(), recipe.translate
+    )
 
 
 @pytest.fixture(scope="module")
@@ -79,11 +81,11 @@ def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("untrained") / "model"
     trained = translator().trained
     trained.model.float()
-    save_model(folder, trained, weights_of(trained.model))
+    save_model(folder, trained, model_weights(trained.model))
     return folder
 
 
-@pytest.mark.parametrize("learner", REGISTRY[Learner])
+@pytest.mark.parametrize("learner", REGISTRY[TokenizerTrainer])
 def test_every_line_becomes_one_line(learner: str) -> None:
     kept = translator(learner)
     translations = kept.translate(WILD)
@@ -91,10 +93,10 @@ def test_every_line_becomes_one_line(learner: str) -> None:
     assert not any("\n" in translation.text for translation in translations)
     assert all(translation.text == "" for translation in translations if not translation.source.strip())
     pieces = kept.trained.target_tokenizer.encode(WILD)
-    assert [translation.cut for translation in translations] == [
+    assert [translation.truncated for translation in translations] == [
         len(row) > LIMIT and line.strip() != "" for row, line in zip(pieces, WILD, strict=True)
     ]
-    assert translations[4].cut
+    assert translations[4].truncated
     assert len({translation.text for translation in translations}) > 5
 
 
@@ -105,7 +107,7 @@ def test_neighbours_and_batches_change_nothing(family: str) -> None:
     assert together[0].text == together[-1].text
     assert together[0].score == pytest.approx(together[-1].score, abs=1e-9)
     assert [kept.translate([line])[0].text for line in WILD] == [translation.text for translation in together]
-    for changed in ({"batch_tokens": 1}, {"batch_tokens": 30}, {"window": 1}, {"window": 5}):
+    for changed in ({"batch_tokens": 1}, {"batch_tokens": 30}, {"buffer_size": 1}, {"buffer_size": 5}):
         other = replace(kept, settings=replace(kept.settings, **changed))  # type: ignore[arg-type]
         assert [translation.text for translation in other.translate(WILD)] == [one.text for one in together]
 
@@ -160,7 +162,7 @@ def test_the_command_translates_paragraphs(model_folder: Path, tmp_path: Path) -
     result = weft("translate", model_folder, source, "--paragraphs")
     first, *others = result.lines
     assert (result.code, first, others[:2]) == (0, f"  - {cat}  {dog} ", ["", f"> {cat}"])
-    assert result.err == f"weft: sentences longer than {LIMIT} pieces were cut there, in 1 line: 4\n"
+    assert result.err == f"weft: sentences longer than {LIMIT} tokens were truncated, in 1 line: 4\n"
     assert weft("translate", model_folder, "--paragraphs", "--language", "en-GB", stdin=source.read_bytes()) == result
     assert weft("translate", model_folder, source, "--paragraphs", "--output", output).err == result.err
     assert output.read_bytes() == result.out
@@ -191,7 +193,7 @@ def test_the_command_keeps_the_lines_and_tells_which_were_cut(model_folder: Path
     assert (from_file.code, len(from_file.lines)) == (0, len(WILD))
     numbers = from_file.err.removesuffix("\n").rpartition(": ")[2].split(", ")
     assert {"5", "6"} <= set(numbers)
-    assert from_file.err.startswith(f"weft: {len(numbers)} lines were longer than {LIMIT} pieces and were cut there: ")
+    assert from_file.err.startswith(f"weft: {len(numbers)} lines were longer than {LIMIT} tokens and were truncated: ")
     assert weft("translate", model_folder, stdin=content) == from_file
     assert weft("translate", model_folder, stdin=content + b"\n") == from_file
     assert weft("translate", model_folder, source, "--output", output).err == from_file.err

@@ -8,17 +8,17 @@ import pytest
 
 from system import toys
 from system.following import Quiet, go_on, interrupt_after, left_behind, train
-from weft.config.document import read_document
-from weft.training import loop
-from weft.training.budget import Spent
-from weft.training.start import start
-from weft.training.update import update
+from weft.config.yaml_files import read_yaml
+from weft.training import trainer
+from weft.training.time_budget import TimeSpent
+from weft.training.train_step import train_step
+from weft.training.training_run import start_training
 
 
 def by_the_clock(corpus: Path, minutes: float) -> dict[str, Any]:
     node = toys.recipe(corpus)
     node["train"] |= {"steps": None, "minutes": minutes}
-    node["train"]["schedule"] = {"type": "warmup-stable-decay", "peak": 0.01, "warmup": 5, "decay": 0.6}
+    node["train"]["schedule"] = {"type": "warmup-stable-decay", "learning_rate": 0.01, "warmup_steps": 5, "decay_ratio": 0.6}
     return node
 
 
@@ -30,7 +30,7 @@ def without_clock(run: Path) -> dict[str, Any]:
 
 def repeated(run: Path, again: Path) -> dict[str, Any]:
     """What a run leaves that is configured as the first one ended up."""
-    assert train(read_document(run / "config.yaml"), again) == "done"
+    assert train(read_yaml(run / "config.yaml"), again) == "done"
     return without_clock(again)
 
 
@@ -38,16 +38,16 @@ def repeated(run: Path, again: Path) -> dict[str, Any]:
 def fixed_at_six(monkeypatch: pytest.MonkeyPatch) -> None:
     """After six updates it is found that twenty steps fit."""
 
-    def is_time(minutes: float, open_share: float, spent: Spent) -> bool:
+    def is_time(minutes: float, open_share: float, spent: TimeSpent) -> bool:
         return len(spent.updates) >= 6
 
-    monkeypatch.setattr(loop, "is_time", is_time)
-    monkeypatch.setattr(loop, "steps_that_fit", lambda *situation: 20)
+    monkeypatch.setattr(trainer, "can_fix_steps", is_time)
+    monkeypatch.setattr(trainer, "steps_in_budget", lambda *situation: 20)
 
 
 def test_a_run_by_the_clock_is_repeated_by_its_steps(corpus: Path, tmp_path: Path) -> None:
     assert train(by_the_clock(corpus, 0.03), tmp_path / "clock") == "done"
-    settings: Any = read_document(tmp_path / "clock" / "config.yaml")["train"]
+    settings: Any = read_yaml(tmp_path / "clock" / "config.yaml")["train"]
     assert settings["minutes"] is None
     assert settings["steps"] >= 1
     assert repeated(tmp_path / "clock", tmp_path / "steps") == without_clock(tmp_path / "clock")
@@ -62,7 +62,7 @@ def test_a_stop_before_or_after_the_length_is_fixed_changes_nothing(
     assert train(by_the_clock(corpus, 5), tmp_path / "run") == "interrupted"
     end, said = go_on(tmp_path / "run")
     assert end == "done"
-    assert f"going on after step {stopped} of {'5 minutes' if stopped < 6 else 20}" in said
+    assert f"resuming after step {stopped} of {'5 minutes' if stopped < 6 else 20}" in said
     assert repeated(tmp_path / "run", tmp_path / "again") == without_clock(tmp_path / "run")
 
 
@@ -72,9 +72,9 @@ def test_a_warm_up_that_turns_out_longer_than_the_run_is_told(
     warmup: int, told: bool, corpus: Path, tmp_path: Path
 ) -> None:
     display, node = Quiet(), by_the_clock(corpus, 5)
-    node["train"]["schedule"]["warmup"] = warmup
-    start(node, tmp_path / "run", display)
-    assert any("train.schedule.warmup is 21 steps, but the run has 20" in said for said in display.said) == told
+    node["train"]["schedule"]["warmup_steps"] = warmup
+    start_training(node, tmp_path / "run", display)
+    assert any("train.schedule.warmup_steps is 21, but the run has 20" in said for said in display.said) == told
 
 
 @pytest.mark.usefixtures("fixed_at_six")
@@ -86,18 +86,18 @@ def test_the_length_stays_fixed_when_a_run_dies_before_its_next_checkpoint(
         train(by_the_clock(corpus, 5), tmp_path / "run")
     end, said = go_on(tmp_path / "run")
     assert end == "done"
-    assert "going on after step 0 of 20" in said
+    assert "resuming after step 0 of 20" in said
     assert repeated(tmp_path / "run", tmp_path / "again") == without_clock(tmp_path / "run")
 
 
 def dies_after(monkeypatch: pytest.MonkeyPatch, updates: int) -> None:
-    really: Callable[..., Any] = update
+    really: Callable[..., Any] = train_step
     left = iter(range(updates))
 
     def dying(*arguments: Any, **settings: Any) -> Any:
         if next(left, None) is None:
-            monkeypatch.setattr(loop, "update", really)
+            monkeypatch.setattr(trainer, "train_step", really)
             raise RuntimeError("power cut")
         return really(*arguments, **settings)
 
-    monkeypatch.setattr(loop, "update", dying)
+    monkeypatch.setattr(trainer, "train_step", dying)

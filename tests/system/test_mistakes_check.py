@@ -9,8 +9,8 @@ from system.mistakes import Mistake, mistake
 FILES = ["{corpus}/train.src", "{corpus}/train.tgt"]
 
 MISTAKES = [
-    mistake("nothing to check", ["check"], "Say what to check", "weft check train.en train.de"),
-    mistake("one file", ["check", "{corpus}/train.src"], "two text files", "got {corpus}/train.src"),
+    mistake("nothing to check", ["check"], "There is nothing to check", "weft check train.en train.de"),
+    mistake("one file", ["check", "{corpus}/train.src"], "two text files", "{corpus}/train.src"),
     mistake("missing file", ["check", "{corpus}/train.scr", "{corpus}/train.tgt"], "is it {corpus}/train.src?"),
     mistake("missing recipe", ["check", "{bad}/none.yaml"], "{bad}/none.yaml: there is no such file"),
     mistake("recipe and data", ["check", "{recipe}", "{corpus}/train.src"], "{recipe} is a recipe"),
@@ -21,7 +21,7 @@ MISTAKES = [
     mistake("no such test set", ["check", *FILES, "--test", "{bad}/none.tsv"], "{bad}/none.tsv: there is no such file"),
     mistake("no such model", ["check", *FILES, "--tokenizer", "{bad}"], "{bad} is not a model folder"),
     mistake("torn model", ["check", *FILES, "--tokenizer", "{torn}"], "source.tokenizer.json"),
-    mistake("keep without fix", ["check", *FILES, "--keep", "empty"], "--keep says what --fix leaves as it is"),
+    mistake("keep without fix", ["check", *FILES, "--keep", "empty"], "--keep only affects --fix"),
     mistake("keep what", ["check", *FILES, "--fix", "{new}", "--keep", "emty"], 'did you mean "empty"?'),
     mistake("keep a hint", ["check", *FILES, "--fix", "{new}", "--keep", "numbers"], "--keep numbers", "duplicate"),
     mistake("fix into the corpus", ["check", *FILES, "--fix", "{corpus}"], "{corpus} exists already", "--fix"),

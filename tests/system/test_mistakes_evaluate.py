@@ -16,14 +16,14 @@ MISTAKES = [
         "{corpus}/test.src is a source without references",
         "weft evaluate MODEL TEST.tsv",
     ),
-    mistake("no tab", ["evaluate", "{run}", "{bad}/ragged.tsv"], "{bad}/ragged.tsv, line 2: wanted", "got no tab"),
+    mistake("no tab", ["evaluate", "{run}", "{bad}/ragged.tsv"], "{bad}/ragged.tsv, line 2: expected", "got no tab"),
     mistake("no tab, no model", ["evaluate", "{corpus}/test.tgt", "{bad}/ragged.tsv"], "{bad}/ragged.tsv, line 2:"),
     mistake("empty table", ["evaluate", "{run}", "{bad}/empty.tsv"], "{bad}/empty.tsv: is empty"),
     mistake("missing table", ["evaluate", "{run}", "{bad}/none.tsv"], "{bad}/none.tsv: there is no such file"),
     mistake(
         "a table and references",
         ["evaluate", "{run}", "{bad}/ragged.tsv", "{corpus}/test.tgt"],
-        "{bad}/ragged.tsv holds its own references, in its columns: leave out {corpus}/test.tgt",
+        "{bad}/ragged.tsv has its own references, in its columns: omit {corpus}/test.tgt",
     ),
     mistake(
         "too few references",
@@ -39,27 +39,27 @@ MISTAKES = [
     mistake(
         "unknown metric",
         ["evaluate", "{corpus}/test.tgt", "{corpus}/test.tgt", "--metric", "belu"],
-        "there is no metric 'belu'; did you mean 'bleu'?",
+        "unknown metric 'belu': did you mean 'bleu'?",
     ),
     mistake(
         "unknown metric for a model",
         ["evaluate", "{run}", "{corpus}/test.src", "{corpus}/test.tgt", "--metric", "belu", "--output", "{new}"],
-        "there is no metric 'belu'; did you mean 'bleu'?",
+        "unknown metric 'belu': did you mean 'bleu'?",
     ),
     mistake(
         "unknown words",
         ["evaluate", "{corpus}/test.tgt", "{corpus}/test.tgt", "--tokenize", "14a"],
-        "there is no '14a'; sacrebleu knows",
+        "unknown tokenizer '14a'. Use one of",
     ),
     mistake(
         "words for no metric",
         ["evaluate", "{corpus}/test.tgt", "{corpus}/test.tgt", "--metric", "wer", "--tokenize", "char"],
-        "--tokenize says how lines become words for bleu, meteor, repetition, copy: add one of them by --metric",
+        "--tokenize only affects bleu, meteor, repetition, copy: add one of them with --metric",
     ),
     mistake(
         "stems of a language model",
         ["evaluate", "{language}", "{corpus}/test.src", "--stem", "german"],
-        "{language} is a language model, of which the perplexity is measured: leave out --stem, which is for",
+        "{language} is a language model, scored by its perplexity: omit --stem, which is for",
     ),
     mistake(
         "a search for a file",
@@ -81,7 +81,7 @@ MISTAKES = [
     mistake(
         "a metric of a language model",
         ["evaluate", "{language}", "{corpus}/test.src", "--metric", "bleu"],
-        "{language} is a language model, of which the perplexity is measured: leave out --metric",
+        "{language} is a language model, scored by its perplexity: omit --metric",
     ),
     mistake(
         "references for a language model",

@@ -16,13 +16,13 @@ MISTAKES = [
         "attention of no model", ["inspect", "attention", "{bad}/none", "a cat"], "{bad}/none: there is no such folder"
     ),
     mistake(
-        "empty sentence", [*ATTENTION, " "], 'the sentence is empty: write one in quotation marks, as "A man sleeps."'
+        "empty sentence", [*ATTENTION, " "], 'the sentence is empty: write one in quotation marks, such as "A man sleeps."'
     ),
     mistake("sentence without marks", [*ATTENTION, "a", "cat"], "unexpected extra argument", "cat"),
     mistake(
         "no kind of picture",
         ["inspect", "attention", "{run}", "a cat", "--output", "{new}.jpg"],
-        "{new}.jpg: a picture is written as .png, .svg or .pdf",
+        "{new}.jpg: unknown figure format; use a name that ends with .png, .svg or .pdf",
     ),
     mistake(
         "attention over its picture",
@@ -40,9 +40,9 @@ MISTAKES = [
         "there is no folder {bad}/none",
     ),
     mistake("no layer 0", [*ATTENTION, "a cat", "--layer", "0"], "--layer", "greater than or equal to 1"),
-    mistake("no such layer", [*ATTENTION, "a cat", "--layer", "2"], "--layer 2: the last layer of this decoder is 1"),
-    mistake("no such head", [*ATTENTION, "a cat", "--layer", "1", "--head", "3"], "--head 3: the last head", "is 2"),
-    mistake("head of no layer", [*ATTENTION, "a cat", "--head", "1"], "--head 1: of which layer?", "--layer N"),
+    mistake("no such layer", [*ATTENTION, "a cat", "--layer", "2"], "--layer 2: this decoder has layers 1 to 1"),
+    mistake("no such head", [*ATTENTION, "a cat", "--layer", "1", "--head", "3"], "--head 3: this layer has heads 1 to 2"),
+    mistake("head of no layer", [*ATTENTION, "a cat", "--head", "1"], "--head 1: the layer is missing", "--layer N"),
     mistake(
         "layer of a recurrent model",
         ["inspect", "attention", "{recurrent}", "a cat", "--output", "{new}.png", "--layer", "1"],
@@ -57,13 +57,13 @@ MISTAKES = [
     mistake(
         "gates of a Transformer",
         ["inspect", "gates", "{run}", "a cat", "--output", "{new}.png"],
-        "this model has no recurrent cells, as a Transformer has none",
+        "this model has no recurrent cells",
         "weft inspect attention",
     ),
     mistake(
         "gradients of a Transformer",
         ["inspect", "gradients", "{run}", "a cat", "--output", "{new}.png"],
-        "this model has no recurrent cells, as a Transformer has none",
+        "this model has no recurrent cells",
         "weft inspect attention",
     ),
     mistake("gates of nothing", ["inspect", "gates", "{recurrent}", "", "--output", "{new}.png"], "sentence is empty"),
@@ -73,12 +73,12 @@ MISTAKES = [
     mistake(
         "no kind of gates",
         ["inspect", "gates", "{recurrent}", "a cat", "--output", "{new}.txt"],
-        "{new}.txt: a picture is written as .png, .svg or .pdf",
+        "{new}.txt: unknown figure format; use a name that ends with .png, .svg or .pdf",
     ),
     mistake(
         "no kind of gradients",
         ["inspect", "gradients", "{recurrent}", "a cat", "--output", "{new}"],
-        "{new}: a picture is written as .png, .svg or .pdf",
+        "{new}: unknown figure format; use a name that ends with .png, .svg or .pdf",
     ),
     mistake(
         "gradients in no folder",
@@ -88,25 +88,25 @@ MISTAKES = [
     mistake(
         "no kind of tree",
         ["inspect", "search", "{run}", "a cat", "--text", "--output", "{new}.txt"],
-        "{new}.txt: a picture is written as .png, .svg or .pdf",
+        "{new}.txt: unknown figure format; use a name that ends with .png, .svg or .pdf",
     ),
     mistake("tree of nothing", ["inspect", "search", "{run}", " "], "the sentence is empty"),
     mistake("tree of a language model", ["inspect", "search", "{language}", "a cat"], "is a language model"),
     mistake("no side", [*GATES, "--side", "middle"], "'middle' is not one of 'encoder', 'decoder'"),
     mistake(
         "no such place",
-        [*GATES, "--place", "encoder.1"],
-        "there are no gates at encoder.1: this model has some at encoder.0.forward, encoder.0.backward, decoder",
+        [*GATES, "--module", "encoder.1"],
+        "no gates at encoder.1: this model has gates at encoder.0.forward, encoder.0.backward, decoder",
     ),
     mistake(
         "a place of the other side",
-        [*GATES, "--side", "encoder", "--place", "decoder"],
-        "there are no gates at decoder in encoder: this model has some at encoder.0.forward",
+        [*GATES, "--side", "encoder", "--module", "decoder"],
+        "no gates at decoder in encoder: this model has gates at encoder.0.forward",
     ),
     mistake(
         "units of several gates",
-        [*GATES, "--units", "--place", "decoder"],
-        "--units shows one gate: name it with --place, as one of decoder.reset, decoder.update",
+        [*GATES, "--units", "--module", "decoder"],
+        "--units shows one gate: select it with --module, as one of decoder.reset, decoder.update",
     ),
 ]
 

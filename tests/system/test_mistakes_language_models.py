@@ -20,28 +20,28 @@ MISTAKES = [
     mistake(
         "a translator completes",
         ["complete", "{run}", "the", "cat"],
-        "{run} is no language model: it translates",
-        "configs/language-model.yaml",
+        "{run} is not a language model: it translates",
+        "weft train language-model",
     ),
     mistake("no samples", ["complete", "{language}", "a", "--samples", "0"], "--samples", "greater than or equal to 1"),
     mistake("no heat", ["complete", "{language}", "a", "--temperature", "0"], "--temperature", "0.0001"),
-    mistake("best of chance", ["complete", "{language}", "a", "--best", "--seed", "2"], "leave out", "--seed"),
+    mistake("best of chance", ["complete", "{language}", "a", "--beam-search", "--seed", "2"], "omit", "--seed"),
     mistake("complete elsewhere", ["complete", "{language}", "a", "--device", "tpu9"], "--device tpu9 cannot be used"),
     mistake(
         "a long prompt",
         ["complete", "{language}", *["cat"] * 41],
-        "has 41 pieces, but this model knows lines of at most 40: give a shorter one",
+        "has 41 tokens, but this model reads at most 40: give a shorter one",
     ),
-    mistake("one side of two", [*TRAIN, "data.one_sided=true"], "data.one_sided: true, but this model reads a source"),
+    mistake("one side of two", [*TRAIN, "data.monolingual=true"], "data.monolingual: true, but this model reads a source"),
     mistake("no source to read", [*TRAIN, "model.source=none"], "model.encoder: reads a source, but model.source is"),
     mistake("nobody to read", [*TRAIN, "model.encoder=none"], "model.encoder: reads no source", "model.source: none"),
     mistake(
-        "two sides for one", [*LANGUAGE, "data.one_sided=false"], "model.encoder: none, so a source would not be read"
+        "two sides for one", [*LANGUAGE, "data.monolingual=false"], "model.encoder: none, so a source would not be read"
     ),
     mistake(
         "two files of one side",
         [*LANGUAGE, "data.train=[train.src, train.tgt]"],
-        "with data.one_sided, lines are read from one text file",
+        "with data.monolingual, lines are read from one text file",
         "train.src, {corpus}/train.tgt",
     ),
     mistake("a table of one side", [*LANGUAGE, "data.train=['{bad}/ragged.tsv']"], "got {bad}/ragged.tsv"),

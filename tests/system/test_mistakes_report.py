@@ -20,7 +20,7 @@ MISTAKES = [
     mistake("over the log", ["report", "{run}", "--output", "{run}/log.jsonl"], "{run}/log.jsonl: is read from"),
     mistake("over the model", ["report", "{run}", "--output", "{run}/best/config.json"], "config.json: is read from"),
     mistake("over the data", ["report", "{run}", "--output", "{corpus}/valid.src"], "{corpus}/valid.src: is read from"),
-    mistake("no lines", ["report", "{run}", *TO, "--lines", "0"], "--lines", "greater than or equal to 1"),
+    mistake("no lines", ["report", "{run}", *TO, "--max-lines", "0"], "--max-lines", "greater than or equal to 1"),
     mistake("no such device", ["report", "{run}", *TO, "--device", "gpu"], "gpu"),
 ]
 

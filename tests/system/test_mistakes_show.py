@@ -8,7 +8,7 @@ from system.mistakes import Mistake, mistake
 
 MISTAKES = [
     mistake("nothing to show", ["show"], "weft show RECIPE"),
-    mistake("show nothing", ["show", "{bad}/none"], "{bad}/none: there is no such file"),
+    mistake("show nothing", ["show", "{bad}/none"], "{bad}/none: no such recipe file"),
     mistake("show no model", ["show", "{bad}"], "{bad} is not a model folder"),
     mistake("show a wrong recipe", ["show", "{recipe}", "model.tie=al"], "model.tie: should be one of", 'mean "all"?'),
     mistake("show another model", ["show", "{run}", "train.steps=3"], "{run}", "train.steps=3"),

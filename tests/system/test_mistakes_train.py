@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 from system.mistakes import TRAIN, Mistake, mistake
-from weft.cli import main
+from weft.cli.main import main
 
 RESUME = ["train", "--resume"]
 
 MISTAKES = [
     # what to train
-    mistake("no recipe", ["train"], "weft train RECIPE.yaml --out FOLDER", "weft train train.en train.de --out FOLDER"),
+    mistake("no recipe", ["train"], "weft train RECIPE --out FOLDER", "weft train train.en train.de --out FOLDER"),
     mistake("no out", ["train", "{recipe}"], "--out is missing", "weft train {recipe} --out runs/first"),
-    mistake("nothing to train", ["train", "--out", "{new}"], "weft train RECIPE.yaml --out FOLDER"),
+    mistake("nothing to train", ["train", "--out", "{new}"], "weft train RECIPE --out FOLDER"),
     mistake("recipe and data", ["train", "{recipe}", "{corpus}/test.src", "--out", "{new}"], "{recipe} is a recipe"),
     mistake("one side", ["train", "{corpus}/test.src", "--out", "{new}"], "two text files", "got {corpus}/test.src"),
     mistake("three sides", ["train", "a", "b", "c", "--out", "{new}"], "two text files", "got a, b, c"),
@@ -23,7 +23,7 @@ MISTAKES = [
     mistake("missing file", ["train", "{corpus}/train.scr", "{corpus}/train.tgt", "--out", "{new}"], "train.scr"),
     mistake("empty files", ["train", "{bad}/empty.txt", "{bad}/empty.txt", "--out", "{new}"], "no pair in it"),
     mistake("no time", [*TRAIN, "--minutes", "0"], "--minutes", "0.01"),
-    mistake("steps and time", [*TRAIN, "--minutes", "1", "train.steps=5"], "train.minutes", "set train.steps=null"),
+    mistake("steps and time", [*TRAIN, "--minutes", "1", "train.steps=5"], "train.minutes", "train.steps=null"),
     mistake("neither", [*TRAIN, "train.steps=null"], "train.steps: is null, and so is train.minutes"),
     mistake(
         "clock and cosine",
@@ -31,7 +31,7 @@ MISTAKES = [
         "train.schedule",
         "warmup-stable-decay",
     ),
-    mistake("both kinds", [*TRAIN, "data.hold_out=0.1"], "data.hold_out", "data.valid names files"),
+    mistake("both kinds", [*TRAIN, "data.validation_fraction=0.1"], "data.validation_fraction", "data.valid names files"),
     mistake("missing recipe", ["train", "{bad}/none.yaml", "--out", "{new}"], "{bad}/none.yaml: there is no such file"),
     mistake("misspelled", ["train", "{bad}/brokn.yaml", "--out", "{new}"], "no such file; is it {bad}/broken.yaml?"),
     mistake("folder as recipe", ["train", "{bad}/f.yaml", "--out", "{new}"], "f.yaml: cannot be read: Is a directory"),
@@ -48,38 +48,38 @@ MISTAKES = [
     mistake("no override", [*TRAIN, "faster"], "leave out faster", "A setting would look like train.seed=2"),
     mistake("heads", [*TRAIN, "model.encoder.heads=3"], "model.encoder: 3 heads do not divide the width 16"),
     mistake("endless layers", [*TRAIN, f"model.encoder.layers={10**12}"], "model: its sizes are too large"),
-    mistake("endless width", [*TRAIN, f"model.encoder.hidden={10**18}"], "model: its sizes are too large"),
+    mistake("endless width", [*TRAIN, f"model.encoder.ffn_dim={10**18}"], "model: its sizes are too large"),
     mistake(
-        "wide", [*TRAIN, f"model.encoder.hidden={10**11}"], "model: would have weights of ", "GiB", "make it smaller"
+        "wide", [*TRAIN, f"model.encoder.ffn_dim={10**11}"], "model: needs ", "GiB for its weights", "make it smaller"
     ),
     mistake("tied", [*TRAIN, "text.joint=false"], "model.tie: all needs one vocabulary", "text.joint=true"),
     mistake("tied widths", [*TRAIN, "model.source.dim=32"], "model.tie", "32 and 16"),
-    mistake("no last state", [*TRAIN, "model.decoder=bahdanau"], "model.decoder: bridge: of: last needs", "of: mean"),
+    mistake("no last state", [*TRAIN, "model.decoder=bahdanau"], "model.decoder: bridge: summary: last needs", "summary: mean"),
     mistake("joint", [*TRAIN, "text.target=word"], "text.joint: true, but text.source and text.target differ"),
-    mistake("small bpe", [*TRAIN, "text.source={type: bpe, size: 9}"], "size 9 has no room beside the 256 pieces"),
-    mistake("half", [*TRAIN, "train.precision=float16"], "train.precision: float16 is for CUDA GPUs", "bfloat16"),
-    mistake("positions", [*TRAIN, "model.target.positions={type: learned, limit: 40}"], "data.max_length: is 40", "40"),
-    mistake("no metric", [*TRAIN, "train.validation.metrics=[bleu, blue]"], "there is no metric 'blue'", "bleu"),
-    mistake("no choice", [*TRAIN, "train.validation.choose=ter"], "train.validation.choose: 'ter' is not measured"),
+    mistake("small bpe", [*TRAIN, "text.source={type: bpe, vocab_size: 9}"], "vocab_size 9 leaves no room beside the 256 tokens"),
+    mistake("half", [*TRAIN, "train.precision=float16"], "train.precision: float16 needs a CUDA GPU", "bfloat16"),
+    mistake("positions", [*TRAIN, "model.target.positions={type: learned, max_length: 40}"], "data.max_length: is 40", "40"),
+    mistake("no metric", [*TRAIN, "train.validation.metrics=[bleu, blue]"], "unknown metric 'blue'", "bleu"),
+    mistake("no choice", [*TRAIN, "train.validation.best_metric=ter"], "train.validation.best_metric: 'ter' is not measured"),
     mistake(
         "validation search",
         [*TRAIN, "train.validation.search={type: beam, size: 2, best: 3}"],
-        "train.validation.search: best is 3 but the beam's size is 2",
+        "train.validation.search: n_best is 3 but the beam size is 2",
     ),
     mistake(
         "translation search",
         [*TRAIN, "translate.search={type: beam, size: 2, best: 3}"],
-        "translate.search: best is 3 but the beam's size is 2",
+        "translate.search: n_best is 3 but the beam size is 2",
     ),
     mistake(
-        "patience", [*TRAIN, "data.valid=[]", "train.validation.patience=2"], "patience: there is nothing to validate"
+        "patience", [*TRAIN, "data.valid=[]", "train.validation.patience=2"], "patience: there is no validation data"
     ),
     mistake(
         "two that are not types",
-        [*TRAIN, "model.encoder.heads=3", "train.validation.choose=ter"],
+        [*TRAIN, "model.encoder.heads=3", "train.validation.best_metric=ter"],
         "2 problems",
         "model.encoder: 3 heads",
-        "train.validation.choose: 'ter'",
+        "train.validation.best_metric: 'ter'",
     ),
     # data
     mistake("no data", [*TRAIN, "data.train=[]"], "data.train: names no files"),
@@ -89,7 +89,7 @@ MISTAKES = [
         [*TRAIN, "data.valid=[valid.scr, valid.tgt]", "data.test=[none.tsv]"],
         "2 problems",
         "data.valid: {corpus}/valid.scr: there is no such file; is it {corpus}/valid.src?",
-        "data.valid=[] data.hold_out=0.1",
+        "data.valid=[] data.validation_fraction=0.1",
         "data.test: {corpus}/none.tsv: there is no such file",
         "data.test=[]",
     ),
@@ -125,8 +125,8 @@ MISTAKES = [
     # going on
     mistake("resume nothing", [*RESUME, "{bad}/none"], "{bad}/none is not a run folder"),
     mistake("resume no run", [*RESUME, "{bad}"], "{bad} is not a run folder: it has no config.yaml"),
-    mistake("resume and recipe", [*RESUME, "{run}", "{recipe}"], "--resume goes on with a run as it was configured"),
-    mistake("resume and out", [*RESUME, "{run}", "--out", "{new}"], "--resume goes on with a run as it was configured"),
+    mistake("resume and recipe", [*RESUME, "{run}", "{recipe}"], "--resume continues a run with its own settings"),
+    mistake("resume and out", [*RESUME, "{run}", "--out", "{new}"], "--resume continues a run with its own settings"),
     mistake("resume with other data", [*RESUME, "{changed}/run"], "data.train have changed since the run"),
 ]
 
@@ -144,12 +144,12 @@ def test_a_loss_that_is_not_finite_stops_with_advice(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    absurd = ["train.steps=9", "train.schedule.peak=1e30", "train.schedule.warmup=0", f"train.checkpoint_steps={steps}"]
+    absurd = ["train.steps=9", "train.schedule.learning_rate=1e30", "train.schedule.warmup_steps=0", f"train.checkpoint_steps={steps}"]
     monkeypatch.setattr(sys, "argv", ["weft", "train", str(places["recipe"]), "--out", str(tmp_path / "run"), *absurd])
     with pytest.raises(SystemExit) as caught:
         main()
     message = capsys.readouterr().err.partition("weft: ")[2]
     assert caught.value.code == 2
     assert message.startswith("step 2: the loss or its gradient is no longer a finite number")
-    assert "train.schedule.peak" in message
+    assert "train.schedule.learning_rate" in message
     assert not list(tmp_path.glob("run/*/**/*.safetensors"))  # after one such step the weights are of no use

@@ -30,14 +30,14 @@ MISTAKES = [
     mistake("no beam", ["translate", "{run}", "--beam", "0"], "--beam", "greater than or equal to 1"),
     mistake("beam of text", ["translate", "{run}", "--beam", "wide"], "--beam", "integer"),
     mistake(
-        "best above beam", ["translate", "{run}", "--json", "--beam", "2", "--best", "3"], "best is 3", "size is 2"
+        "best above beam", ["translate", "{run}", "--json", "--beam", "2", "--n-best", "3"], "best is 3", "size is 2"
     ),
-    mistake("no such engine", ["translate", "{run}", "--engine", "steam"], "--engine", "steam"),
+    mistake("no such engine", ["translate", "{run}", "--backend", "steam"], "--backend", "steam"),
     mistake("no such precision", ["translate", "{run}", "--precision", "int4"], "--precision", "int4"),
     mistake(
         "an engine that cannot",
-        ["translate", "{recurrent}", "--engine", "ctranslate2", "--json"],
-        "--engine ctranslate2",
+        ["translate", "{recurrent}", "--backend", "ctranslate2", "--json"],
+        "--backend ctranslate2",
         "model.encoder is recurrent",
         "model.decoder is bahdanau",
         "--json",
@@ -47,31 +47,31 @@ MISTAKES = [
         ["translate", "{run}", "--precision", "int8", "--set", "translate.search=sampling"],
         "--set",
     ),
-    mistake("int8 and torch", ["translate", "{run}", "--precision", "int8", "--engine", "torch"], "--precision int8"),
-    mistake("best unseen", ["translate", "{run}", "--best", "3"], "--best", "--json"),
+    mistake("int8 and torch", ["translate", "{run}", "--precision", "int8", "--backend", "torch"], "--precision int8"),
+    mistake("best unseen", ["translate", "{run}", "--n-best", "3"], "--n-best", "--json"),
     mistake(
-        "interactive file", ["translate", "{run}", "{recipe}", "--interactive"], "--interactive", "leave out INPUT"
+        "interactive file", ["translate", "{run}", "{recipe}", "--interactive"], "--interactive", "omit INPUT"
     ),
     mistake(
         "interactive for programs",
-        ["translate", "{run}", "--interactive", "--json", "--attention", "--likeliest", "2", "--output", "{new}"],
-        "--interactive is for a person who types: leave out --output, --json, --attention, --likeliest, which are for",
+        ["translate", "{run}", "--interactive", "--json", "--attention", "--top-tokens", "2", "--output", "{new}"],
+        "--interactive reads from the terminal: omit --output, --json, --attention, --top-tokens, which are for",
     ),
-    mistake("interactive lines", ["translate", "{run}", "-i", "--json-input"], "leave out --json-input"),
-    mistake("interactive paragraphs", ["translate", "{run}", "-i", "--paragraphs"], "leave out --paragraphs"),
-    mistake("interactive alignments", ["translate", "{run}", "-i", "--alignments", "{new}"], "leave out --alignments"),
-    mistake("interactive spans", ["translate", "{run}", "-i", "--protect", "urls"], "leave out --protect", "be cut"),
+    mistake("interactive lines", ["translate", "{run}", "-i", "--json-input"], "omit --json-input"),
+    mistake("interactive paragraphs", ["translate", "{run}", "-i", "--paragraphs"], "omit --paragraphs"),
+    mistake("interactive alignments", ["translate", "{run}", "-i", "--alignments", "{new}"], "omit --alignments"),
+    mistake("interactive spans", ["translate", "{run}", "-i", "--protect", "urls"], "omit --protect", "be split"),
     mistake(
         "interactive elsewhere",
-        ["translate", "{run}", "-i", "--engine", "ctranslate2", "--precision", "int8"],
-        "leave out --engine ctranslate2, --precision, which are for another engine",
+        ["translate", "{run}", "-i", "--backend", "ctranslate2", "--precision", "int8"],
+        "omit --backend ctranslate2, --precision, which are for another backend",
     ),
     mistake("interactive language model", ["translate", "{language}", "-i"], "is a language model", "weft complete"),
-    mistake("language unused", ["translate", "{run}", "--language", "de"], "--language", "add --paragraphs, or leave"),
+    mistake("language unused", ["translate", "{run}", "--language", "de"], "--language", "add --paragraphs, or omit"),
     mistake(
         "no language",
         ["translate", "{run}", "{recipe}", "--paragraphs", "--language", "German", "--output", "{new}"],
-        'language "German": should be a code such as en, de or pt-BR',
+        'language "German": not a language code. Use a code such as en, de or pt-BR',
     ),
     mistake(
         "latin paragraphs",
@@ -89,7 +89,7 @@ MISTAKES = [
     mistake(
         "weight of no language model",
         ["translate", "{run}", "--set", "translate.fusion.weight=0.5"],
-        "--set translate.fusion.weight=0.5: weighs a language model that is missing",
+        "--set translate.fusion.weight=0.5: there is no language model",
     ),
     mistake("no such setting", ["translate", "{run}", "--set", "translate.bem=2"], 'translate: unknown setting "bem"'),
     mistake("setting of training", ["translate", "{run}", "--set", "train.steps=2"], "train.steps", "translate."),

@@ -30,7 +30,7 @@ def look(page: Page, folder: Path, html: str, ground: str, ink: str) -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium; apt-get install chromium")
 def test_a_browser_shows_it_on_any_ground(runs: dict[str, Path], tmp_path: Path) -> None:
-    [short, long] = load(runs["bahdanau"], beam=3, best=3).translate([SENTENCE, " ".join([SENTENCE] * 5)])
+    [short, long] = load(runs["bahdanau"], beam=3, n_best=3).translate([SENTENCE, " ".join([SENTENCE] * 5)])
     with browsing(tmp_path / "browser") as context:
         page = context.new_page()
         for ground, ink in GROUNDS.values():

@@ -14,7 +14,7 @@ from playwright.sync_api import BrowserContext, expect
 
 from system.browsers import CHROMIUM, Opened, browsing
 from system.servers import Server, serving
-from weft.serve.playground import FOLDER
+from weft.serve.app import PAGE_FOLDER
 
 ROOT = Path(__file__).parents[2]
 SENTENCE = "the red cat sees a dog"
@@ -28,7 +28,7 @@ in_a_browser = [
 def server(runs: dict[str, Path]) -> Iterator[Server]:
     """A Transformer and a recurrent model, both from en to de."""
     languages = ("--languages", "en:de") * 2
-    with serving(runs["transformer"], runs["bahdanau"], *languages, "--limit", "answer=20000") as one:
+    with serving(runs["transformer"], runs["bahdanau"], *languages, "--limit", "response_bytes=20000") as one:
         yield one
 
 
@@ -40,13 +40,13 @@ def seen(server: Server, kind: str, **asked: Any) -> Any:
 
 @pytest.mark.parametrize("model", ["transformer", "bahdanau"])
 def test_another_word_is_asked_for_by_its_prefix(server: Server, model: str) -> None:
-    told = seen(server, "words", model=model, others=3)
+    told = seen(server, "words", model=model, alternatives=3)
     assert "".join(word["text"] for word in told["words"]) == told["text"]
     for word in told["words"]:
-        scores = [other["score"] for other in word["others"]]
+        scores = [other["score"] for other in word["alternatives"]]
         assert scores == sorted(scores, reverse=True)
         assert word["scores"][0] in scores  # greedy search takes the likeliest
-    other = told["words"][1]["others"][1]
+    other = told["words"][1]["alternatives"][1]
     changed = seen(server, "words", model=model, line={"text": SENTENCE, "prefix": other["prefix"]})
     assert changed["text"].startswith(other["prefix"])
     assert changed["text"] != told["text"]
@@ -77,9 +77,11 @@ def test_the_tree_leads_to_the_output(server: Server) -> None:
 def test_gates_gradients_and_positions_are_told(server: Server) -> None:
     told = seen(server, "gates", model="bahdanau", gradients=True)
     assert {gate["name"] for gate in told["gates"]} == {"reset", "update"}
-    assert all(0 <= value <= 1 for gate in told["gates"] for value in gate["open"])
-    assert [flow["place"] for flow in told["gradients"]] == list(dict.fromkeys(gate["place"] for gate in told["gates"]))
-    assert told["gradients"][0]["hidden"][-1] == pytest.approx(1)  # of the last state by itself
+    assert all(0 <= value <= 1 for gate in told["gates"] for value in gate["activations"])
+    assert [flow["module"] for flow in told["gradients"]] == list(
+        dict.fromkeys(gate["module"] for gate in told["gates"])
+    )
+    assert told["gradients"][0]["hidden_state"][-1] == pytest.approx(1)  # of the last state by itself
     assert seen(server, "gates", model="bahdanau")["gradients"] is None
     sides = {one["side"]: one for one in seen(server, "positions")["sides"]}
     assert sides["source"]["vectors"][0] == [0.0, 1.0] * 8  # sin 0, cos 0
@@ -88,7 +90,7 @@ def test_gates_gradients_and_positions_are_told(server: Server) -> None:
 
 TOO_LONG = [
     ("/v1/inspect/search", {"line": " ".join([SENTENCE] * 5), "beam": 16}),
-    ("/v1/translate", {"lines": [SENTENCE] * 100, "tell": ["details"]}),
+    ("/v1/translate", {"lines": [SENTENCE] * 100, "outputs": ["tokens"]}),
     ("/translate", {"q": [SENTENCE] * 150, "source": "en", "target": "de", "alternatives": 10}),
 ]
 
@@ -97,7 +99,7 @@ TOO_LONG = [
 def test_an_answer_may_not_be_too_long(server: Server, path: str, body: Any) -> None:
     answer = server.post(path, body)
     assert answer.status_code == 400
-    assert "bytes of the answer: " in answer.json()["error"]
+    assert "bytes of the response: " in answer.json()["error"]
     assert "the limit is 20000" in answer.json()["error"]
 
 
@@ -111,15 +113,17 @@ def test_the_page_is_ours_alone(server: Server) -> None:
     assert (again.status_code, again.content) == (304, b"")
     for text in (page.text, server.get("/training").text):
         assert (
-            {path.name for path in FOLDER.iterdir()} >= set(re.findall(r'(?:src|href)="page/([^"]+)"', text)) != set()
+            {path.name for path in PAGE_FOLDER.iterdir()}
+            >= set(re.findall(r'(?:src|href)="static/([^"]+)"', text))
+            != set()
         )
-    for path in FOLDER.iterdir():
+    for path in PAGE_FOLDER.iterdir():
         text = path.read_text("utf-8")
         assert set(re.findall(r"https?://[^\"' ]+", text)) <= {"http://www.w3.org/2000/svg"}
         assert "style=" not in text
         if path.suffix != ".html":
-            assert server.get(f"/page/{path.name}").text == text
-    assert server.get("/page/../app.py").status_code == server.get("/page/none.js").status_code == 404
+            assert server.get(f"/static/{path.name}").text == text
+    assert server.get("/static/../app.py").status_code == server.get("/static/none.js").status_code == 404
 
 
 @pytest.fixture(scope="module")
@@ -167,11 +171,11 @@ class TestInABrowser:
         told = seen(server, "attention")
         page.locator(".word").nth(1).hover()
         best = max(zip(told["weights"][1], told["source"], strict=True))[1]
-        expect(page.locator(".told").first).to_contain_text(f"{told['target'][1]} looked at {best}")
-        assert page.locator(".heat tr.lit th").inner_text() == told["target"][1]
+        expect(page.locator(".info").first).to_contain_text(f"{told['target'][1]} attends to {best}")
+        assert page.locator(".heatmap tr.highlighted th").inner_text() == told["target"][1]
         page.get_by_label("Layer").select_option("1")
         page.get_by_label("Head").select_option("2")
-        cells = page.locator(".heat tbody tr").nth(0).locator("td").all_text_contents()
+        cells = page.locator(".heatmap tbody tr").nth(0).locator("td").all_text_contents()
         assert [float(cell) for cell in cells] == pytest.approx(told["layers"][0][1][0], abs=0.006)
 
     def test_the_search_is_a_tree_to_go_on_from(self, opened: Opened) -> None:
@@ -184,7 +188,7 @@ class TestInABrowser:
         before = opened.output()
         node = page.locator("#view svg[role=group] g.extended").first
         node.hover()
-        told = page.locator("#view .told").inner_text().split(":")[0]
+        told = page.locator("#view .info").inner_text().split(":")[0]
         node.click()
         expect(page.locator(".prefix")).to_contain_text(f"begins with “{told}”")
         opened.settle()
@@ -197,7 +201,7 @@ class TestInABrowser:
         opened.settle()
         before = opened.output()
         page.locator(".word").nth(1).click()
-        options = page.locator(".others").get_by_role("option")
+        options = page.locator(".alternatives").get_by_role("option")
         assert options.count() > 2
         options.nth(2).click()
         page.wait_for_selector(".prefix button")
@@ -225,7 +229,7 @@ class TestInABrowser:
             press("Tab")
         assert opened.focused() == "word"
         press("ArrowRight")
-        expect(page.locator(".told").first).to_contain_text("looked at")
+        expect(page.locator(".info").first).to_contain_text("attends to")
         press("Enter")
         assert opened.focused() == "listbox"
         press("Escape")
@@ -244,9 +248,9 @@ class TestInABrowser:
         assert opened.focused() == "view"
         press("Tab")
         assert opened.focused() == "button"
-        first = page.locator("#view .told").inner_text()
+        first = page.locator("#view .info").inner_text()
         press("ArrowRight")
-        assert page.locator("#view .told").inner_text() != first
+        assert page.locator("#view .info").inner_text() != first
 
     @pytest.mark.parametrize("scheme", ["light", "dark"])
     @pytest.mark.parametrize("view", ["attention", "search", "gates", "positions", "frames"])
@@ -279,6 +283,19 @@ class TestInABrowser:
         page.locator("#source").fill(SENTENCE)
         expect(page.locator("#view h3")).to_have_text("Positions of the source: 500 rows, 512 dimensions")
         page.unroute("**/v1/inspect/positions")
+
+    def test_the_api_page_works_offline(self, server: Server, browser: BrowserContext) -> None:
+        requested = set[str]()
+        browser.on("request", lambda request: requested.add(request.url))
+        docs = Opened(browser.new_page(), f"{server.address}/docs")
+        docs.page.locator("#operations-LibreTranslate-translate .opblock-summary-control").click()
+        body = f'{{"q": "{SENTENCE}", "source": "en", "target": "de"}}'
+        docs.page.locator("textarea.body-param__text").first.fill(body)
+        docs.page.get_by_role("button", name="Execute").click()
+        expect(docs.page.locator(".live-responses-table")).to_contain_text(server.translated(SENTENCE))
+        assert docs.faults == []  # nothing violates the content security policy
+        assert {url for url in requested if not url.startswith(server.address)} == set()
+        docs.page.close()
 
     def test_pictures_of_it_can_be_taken(self, server: Server, tmp_path: Path) -> None:
         command = [sys.executable, "-m", "benchmarks.screenshots", server.address, SENTENCE, str(tmp_path)]

@@ -9,9 +9,9 @@ import pytest
 from system.commands import weft
 from system.toys import write_recipe
 from unit.drawn import write_digits
-from weft.report.run.gathering import Wish, gather
-from weft.report.run.known import read_run
-from weft.report.run.page import page
+from weft.visualize.run_evaluation import ReportOptions, collect_report_data
+from weft.visualize.run_report import run_report_page
+from weft.visualize.run_summary import read_run_summary
 
 TEXTS = [first + second for first in "124" for second in "124"]
 MODEL = {
@@ -19,11 +19,11 @@ MODEL = {
     "encoder": {
         "type": "chain",
         "encoders": [
-            {"type": "picture", "layers": 3, "filters": 8, "shrink": 2, "dim": 32},
+            {"type": "image", "layers": 3, "channels": 8, "subsampling": 2, "dim": 32},
             {"type": "recurrent", "cell": {"type": "gru", "dim": 16}},
         ],
     },
-    "target": {"dim": 16, "scaled": False},
+    "target": {"dim": 16, "scale": False},
     "decoder": {"type": "luong", "cell": {"type": "gru", "dim": 32}, "dim": 32},
 }
 
@@ -31,14 +31,14 @@ MODEL = {
 def recipe() -> dict[str, Any]:
     return {
         "data": {"train": ["train.tsv"], "valid": ["valid.tsv"]},
-        "text": {"source": {"type": "picture", "height": 16}, "target": "character", "joint": False},
+        "text": {"source": {"type": "image", "height": 16}, "target": "character", "joint": False},
         "model": MODEL,
-        "objective": {"smoothing": 0.0},
+        "objective": {"label_smoothing": 0.0},
         "train": {
             "steps": 12,
             "batch_tokens": 500,
-            "schedule": {"type": "warmup-stable-decay", "peak": 0.005, "warmup": 20},
-            "validation": {"every": 400, "lines": 9, "metrics": ["exact"], "choose": "exact", "search": "greedy"},
+            "schedule": {"type": "warmup-stable-decay", "learning_rate": 0.005, "warmup_steps": 20},
+            "validation": {"every": 400, "lines": 9, "metrics": ["exact"], "best_metric": "exact", "search": "greedy"},
         },
         "translate": {"search": "greedy"},
     }
@@ -76,13 +76,13 @@ def test_a_table_is_evaluated_from_its_own_folder(folder: Path) -> None:
 
 
 def test_its_report_shows_the_pictures(folder: Path) -> None:
-    told = page(gather(read_run(folder / "run"), Wish(lines=4, sentences=1)))
-    for part, name in (("Examples", "img"), ("What each word looked at", "image")):
+    told = run_report_page(collect_report_data(read_run_summary(folder / "run"), ReportOptions(max_lines=4, sentences=1)))
+    for part, name in (("Examples", "img"), ("Attention", "image")):
         assert f"<{name} " in told.split(f">{part}</h2>")[1].split("<h2")[0]
     (folder / "valid" / "1.png").rename(folder / "elsewhere.png")
-    gone = page(gather(read_run(folder / "run"), Wish(lines=4, sentences=1)))
+    gone = run_report_page(collect_report_data(read_run_summary(folder / "run"), ReportOptions(max_lines=4, sentences=1)))
     (folder / "elsewhere.png").rename(folder / "valid" / "1.png")
-    assert "Nothing was measured: " in gone
+    assert "Not scored: " in gone
     assert "1.png" in gone
 
 
@@ -92,7 +92,7 @@ def test_it_learns_to_read(folder: Path) -> None:
     trained = weft("train", folder / "r.yaml", *settings, "--out", folder / "longer")
     assert trained.code == 0, trained.err
     log = (folder / "longer" / "log.jsonl").read_text("utf-8").split("\n")
-    assert max(json.loads(line)["valid"]["exact"] for line in log if "valid" in line) >= 80
+    assert max(json.loads(line)["validation"]["exact"] for line in log if "validation" in line) >= 80
 
 
 def test_a_picture_or_a_list_of_names_is_read(folder: Path) -> None:
@@ -113,21 +113,21 @@ def test_what_cannot_be_read_is_told_with_its_line(folder: Path) -> None:
     broken = weft("translate", folder / "run", folder / "names.txt")
     assert (broken.code, broken.out) == (2, b"")
     assert "line 2: " in broken.err
-    assert "broken.png: is no picture" in broken.err
+    assert "broken.png: not a readable image" in broken.err
     alone = weft("translate", folder / "run", folder / "broken.png")
     assert (alone.code, alone.out) == (2, b"")
-    assert alone.err.startswith(f"weft: {folder}/broken.png: is no picture")
+    assert alone.err.startswith(f"weft: {folder}/broken.png: not a readable image")
     table = weft("translate", folder / "run", folder / "valid.tsv")
     assert (table.code, table.out) == (2, b"")
-    assert "valid.tsv, line 1: wanted the name of a picture and nothing else" in table.err
+    assert "valid.tsv, line 1: should be the name of an image" in table.err
     typed = weft("translate", folder / "run", stdin=b"hello\n")
     assert (typed.code, typed.out) == (2, b"")
     assert "line 1: hello: there is no such file" in typed.err
     paragraphs = weft("translate", folder / "run", folder / "names.txt", "--paragraphs")
-    assert "reads pictures, which have no sentences" in paragraphs.err
+    assert "reads images, which have no sentences" in paragraphs.err
     looked_into = weft("inspect", "gates", folder / "run", folder / "valid" / "4.png", "--output", folder / "x.png")
     assert looked_into.code == 2
-    assert "this model reads pictures, and this is drawn of sentences only" in looked_into.err
+    assert "this model reads images, and this figure is about text" in looked_into.err
     assert not (folder / "x.png").exists()
 
 
@@ -141,8 +141,8 @@ def test_what_it_looks_at_is_drawn(folder: Path) -> None:
 
 def test_the_run_is_shown_and_keeps_how_pictures_are_read(folder: Path) -> None:
     shown = weft("show", folder / "run")
-    assert "pictures of 16 rows, and 7 target pieces" in shown.out.decode()
-    assert json.loads((folder / "run" / "best" / "source.picture.json").read_text()) == {"height": 16, "invert": False}
+    assert "images of 16 rows, and 7 target tokens" in shown.out.decode()
+    assert json.loads((folder / "run" / "best" / "source.image.json").read_text()) == {"height": 16, "invert": False}
     resumed = weft("train", "--resume", folder / "run")
     assert "this run is finished" in resumed.err
 

@@ -15,24 +15,22 @@ from playwright.sync_api import BrowserContext, expect
 from system import toys
 from system.browsers import CHROMIUM, Opened, browsing
 from system.commands import Moment, running, weft
-from unit.test_comparison_page import Elements
-from weft.config.document import as_text, read_document
+from unit.elements import Elements
+from weft.checkpoints.run_log import TrainingHistory
+from weft.config.yaml_files import dump_yaml, read_yaml
 from weft.core.errors import UserError
-from weft.engine.load import load_translator
-from weft.report.run import gathering
-from weft.report.run.gathering import Wish, gather, load_undisturbed
-from weft.report.run.held import check_test
-from weft.report.run.known import read_run
-from weft.report.run.outcome import outcome_of
-from weft.report.run.page import page
-from weft.store.run_log import History
+from weft.inference.loader import load_translator
+from weft.visualize import run_evaluation
+from weft.visualize.run_evaluation import ReportOptions, collect_report_data, load_stable_model
+from weft.visualize.run_report import run_report_page
+from weft.visualize.run_summary import check_test_data, read_run_summary, run_outcome
 
 PARTS = ["diagnosis", "scores", "curves", "examples", "over-time", "attention", "length", "words", "data", "model"]
 
 
 def told(run: Path, **wish: Any) -> str:
     """The page, made in this process."""
-    return page(gather(read_run(run), Wish(**{"sentences": 1, **wish})))
+    return run_report_page(collect_report_data(read_run_summary(run), ReportOptions(**{"sentences": 1, **wish})))
 
 
 def words_of(source: str) -> str:
@@ -43,10 +41,10 @@ def words_of(source: str) -> str:
 def copied(run: Path, place: Path, **settings: Any) -> Path:
     """A run folder like this one, whose data is said to be otherwise."""
     shutil.copytree(run, place)
-    node = read_document(place / "config.yaml")
+    node = read_yaml(place / "config.yaml")
     assert isinstance(node["data"], dict)
     node["data"] |= settings
-    (place / "config.yaml").write_text(as_text(node), "utf-8")
+    (place / "config.yaml").write_text(dump_yaml(node), "utf-8")
     return place
 
 
@@ -76,19 +74,19 @@ def test_a_run_becomes_a_page(runs: dict[str, Path], corpus: Path, tmp_path: Pat
 
 
 def test_the_test_data_is_asked_for(runs: dict[str, Path], corpus: Path) -> None:
-    source = told(runs["bahdanau"], test=True, lines=7)
+    source = told(runs["bahdanau"], test=True, max_lines=7)
     files = [corpus / name for name in toys.files("test")]
     translations = weft("translate", runs["bahdanau"], files[0]).lines[:7]
     assert "on the first 7 lines of the test data" in source
     assert "--test" not in source
     assert any(translation in words_of(source) for translation in translations)
-    assert "What each word looked at" in source
-    assert "Each of the" not in source  # one head
+    assert ">Attention</h2>" in source
+    assert "cross-attention heads" not in source  # one head
 
 
 def test_a_language_model_tells_what_it_expects(language_model: Path) -> None:
     said = words_of(told(language_model))
-    for words in ("perplexity per token", "Foreseen least", "Completions", "A language model reads no source"):
+    for words in ("perplexity per token", "Highest perplexity", "Completions", "A language model has no source"):
         assert words in said
     assert "bits per character" in said
 
@@ -96,18 +94,18 @@ def test_a_language_model_tells_what_it_expects(language_model: Path) -> None:
 def test_changed_missing_and_absent_data_are_told(
     places: dict[str, Path], runs: dict[str, Path], tmp_path: Path
 ) -> None:
-    assert "have changed since the run began" in told(places["changed"] / "run")
+    assert "have changed since the run started" in told(places["changed"] / "run")
     gone = words_of(told(copied(runs["transformer"], tmp_path / "gone", folder=str(tmp_path))))
-    assert "Nothing was measured:" in gone
+    assert "Not scored:" in gone
     assert "valid.src: there is no such file" in gone
     assert "The same sentences over time" in gone
     unheld = words_of(told(copied(runs["transformer"], tmp_path / "unheld", valid=[], test=[])))
-    assert "nothing was held out for validation" in unheld
+    assert "nothing is held out for validation" in unheld
     assert "These sentences are from the training data" in unheld
     with pytest.raises(UserError, match="there is no such file"):
         told(tmp_path / "gone", test=True)
-    with pytest.raises(UserError, match="--test: this run names no test data"):
-        check_test(read_run(tmp_path / "unheld"))
+    with pytest.raises(UserError, match="--test: this run has no test data"):
+        check_test_data(read_run_summary(tmp_path / "unheld"))
 
 
 def test_a_run_is_told_from_its_first_moment(runs: dict[str, Path], tmp_path: Path) -> None:
@@ -115,15 +113,21 @@ def test_a_run_is_told_from_its_first_moment(runs: dict[str, Path], tmp_path: Pa
     shutil.copytree(runs["transformer"], run, ignore=shutil.ignore_patterns("best", "last", "checkpoints", "log.jsonl"))
     said = words_of(told(run))
     assert "before the first report of 80" in said
-    assert "no model is written yet: the first one is at step 40" in said
+    assert "there is no model yet; the first is saved at step 40" in said
     assert "The log has no report yet." in said
     lines = (runs["transformer"] / "log.jsonl").read_text("utf-8").split("\n")
     (run / "log.jsonl").write_text("\n".join(lines[:3]) + '\n{"step": 41, "lo', "utf-8")  # a report is being written
     assert "at step 40 of 80" in words_of(told(run))
-    record = {"step": 41, "diagnosis": "not-finite", "what": "no <b>number</b>", "cause": "rate", "setting": "less"}
+    record = {
+        "step": 41,
+        "diagnosis": "non-finite",
+        "observation": "no <b>number</b>",
+        "cause": "rate",
+        "advice": "less",
+    }
     (run / "log.jsonl").write_text("\n".join([*lines[:3], json.dumps(record), ""]), "utf-8")
     said = words_of(told(run))
-    assert "stopped at step 40, where numbers were no longer finite" in said
+    assert "stopped at step 40: a number was not finite" in said
     assert "no <b>number</b>" in said
 
 
@@ -131,7 +135,7 @@ def test_a_log_whose_lines_hold_other_line_ends_is_read(runs: dict[str, Path], t
     run = tmp_path / "run"
     shutil.copytree(runs["transformer"], run, ignore=shutil.ignore_patterns("best", "last", "checkpoints"))
     examples = [{"source": "a\u2028b\x85c", "target": "d", "output": "e"}]
-    record = {"step": 80, "valid": {"bleu": 99.0, "examples": examples}}
+    record = {"step": 80, "validation": {"bleu": 99.0, "examples": examples}}
     with (run / "log.jsonl").open("a", encoding="utf-8") as log:
         log.write(json.dumps(record, ensure_ascii=False) + "\n")
     assert "Best bleu99.00" in words_of(told(run))
@@ -148,28 +152,28 @@ def test_a_model_that_is_replaced_while_it_is_read_is_read_again(
             raise error
         return really(*arguments, **settings)
 
-    monkeypatch.setattr(gathering, "fingerprint", lambda path: next(marks))
-    monkeypatch.setattr(gathering, "load_translator", load)
-    assert load_undisturbed(runs["transformer"], "cpu").trained.metrics["step"] in (40, 80)
-    monkeypatch.setattr(gathering, "fingerprint", lambda path: "same")
+    monkeypatch.setattr(run_evaluation, "folder_fingerprint", lambda path: next(marks))
+    monkeypatch.setattr(run_evaluation, "load_translator", load)
+    assert load_stable_model(runs["transformer"], "cpu").trained.metrics["step"] in (40, 80)
+    monkeypatch.setattr(run_evaluation, "folder_fingerprint", lambda path: "same")
     tries = iter([UserError("damaged")])
     with pytest.raises(UserError, match="damaged"):
-        load_undisturbed(runs["transformer"], "cpu")
+        load_stable_model(runs["transformer"], "cpu")
 
 
 def test_patience_and_minutes_are_told(runs: dict[str, Path]) -> None:
-    known = read_run(runs["transformer"])
-    history = History()
+    known = read_run_summary(runs["transformer"])
+    history = TrainingHistory()
     for step, bleu in ((10, 5.0), (20, 7.0), (30, 7.0), (40, 6.0)):
-        history.add({"step": step, "valid": {"bleu": bleu}})
+        history.add({"step": step, "validation": {"bleu": bleu}})
     known = replace(known, history=history)
-    assert outcome_of(known).best == ("bleu", 20, 7.0)
-    assert outcome_of(known).told() == "at step 40 of 80"
+    assert run_outcome(known).best == ("bleu", 20, 7.0)
+    assert run_outcome(known).describe() == "at step 40 of 80"
     patient = replace(known.recipe.train, validation=replace(known.recipe.train.validation, patience=2))
-    ended = outcome_of(replace(known, recipe=replace(known.recipe, train=patient)))
-    assert ended.told() == "ended at step 40, when validation no longer improved"
+    ended = run_outcome(replace(known, recipe=replace(known.recipe, train=patient)))
+    assert ended.describe() == "stopped at step 40: validation no longer improved"
     timed = replace(known.recipe.train, steps=None, minutes=5.0)
-    assert outcome_of(replace(known, recipe=replace(known.recipe, train=timed))).told() == (
+    assert run_outcome(replace(known, recipe=replace(known.recipe, train=timed))).describe() == (
         "at step 40 of a run of 5 minutes"
     )
 
@@ -183,10 +187,10 @@ def test_a_run_that_is_training_is_not_disturbed(corpus: Path, tmp_path: Path) -
     under_way = Moment(tmp_path / "run" / "log.jsonl", 10)
     with running("train", recipe, "--out", tmp_path / "run", held_at=under_way) as command:
         command.wait_for(*under_way)
-        reports = [weft("report", tmp_path / "run", "--lines", "2", "--output", tmp_path / "page.html")]
+        reports = [weft("report", tmp_path / "run", "--max-lines", "2", "--output", tmp_path / "page.html")]
         command.let_go()
         while command.process.is_alive():
-            reports.append(weft("report", tmp_path / "run", "--lines", "2", "--output", tmp_path / "page.html"))
+            reports.append(weft("report", tmp_path / "run", "--max-lines", "2", "--output", tmp_path / "page.html"))
         assert command.wait().code == 0
     assert [(one.code, one.err) for one in reports] == [(0, "")] * len(reports)
     assert "of 150" in reports[0].lines[0]

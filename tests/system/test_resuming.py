@@ -15,27 +15,29 @@ from laws.variants import MODELS, batch, plain_first
 from system import toys
 from system.commands import running, weft
 from system.following import Quiet, go_on, interrupt_after, left_behind, train
+from weft.checkpoints.trained_model import TrainedModel, load_model, model_weights, save_model
 from weft.config.recipe import Recipe
 from weft.core.errors import UserError
-from weft.model.build import build
-from weft.store.model_folder import Trained, load_model, save_model, weights_of
-from weft.text.learners import Character
-from weft.training import precision as choosing
-from weft.training.start import start
+from weft.models.build import build_model
+from weft.text.tokenizer_training import CharacterTokenizerTrainer
+from weft.training import mixed_precision as choosing
+from weft.training.training_run import start_training
 
 AVERAGES: dict[str, Any] = {
     "none": None,
     "exponential": {"type": "exponential", "decay": 0.9},
-    "last": {"type": "last", "count": 2, "every": 3},
+    "last": {"type": "snapshots", "count": 2, "every": 3},
 }
 
 
 @pytest.mark.parametrize("name", plain_first(MODELS))
 def test_every_model_comes_back_as_it_was_saved(name: str, tmp_path: Path) -> None:
-    tokenizer = Character().learn(["abcdefgh"])
+    tokenizer = CharacterTokenizerTrainer().train(["abcdefgh"])
     (slots,) = MODELS[name].args  # type: ignore[attr-defined]
-    model = build(slots, tokenizer.vocabulary(), tokenizer.vocabulary(), joint=True).eval()
-    save_model(tmp_path / "model", Trained(model, tokenizer, tokenizer, Recipe(model=slots), {}), weights_of(model))
+    model = build_model(slots, tokenizer.vocabulary(), tokenizer.vocabulary(), joint=True).eval()
+    save_model(
+        tmp_path / "model", TrainedModel(model, tokenizer, tokenizer, Recipe(model=slots), {}), model_weights(model)
+    )
     again = load_model(tmp_path / "model").model
     pairs = batch((5, 6), (3, 4))
     assert torch.equal(again.features(pairs).hidden, model.features(pairs).hidden)
@@ -61,22 +63,22 @@ def test_a_stopped_run_ends_as_one_that_was_not(
     assert go_on(tmp_path / "stopped")[0] == "interrupted"
     end, said = go_on(tmp_path / "stopped")
     assert end == "done"
-    assert "going on after step 14 of 24" in said
+    assert "resuming after step 14 of 24" in said
     assert left_behind(tmp_path / "stopped") == left_behind(tmp_path / "straight")
 
 
 def test_the_precision_that_was_chosen_is_told_and_written_down(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(choosing, "chosen", lambda *_: ("bfloat16", "of a test"))
+    monkeypatch.setattr(choosing, "choose_precision", lambda *_: ("bfloat16", "of a test"))
     interrupt_after(monkeypatch, 2)
     display = Quiet()
-    assert start(toys.recipe(corpus), tmp_path / "run", display) == "interrupted"
+    assert start_training(toys.recipe(corpus), tmp_path / "run", display) == "interrupted"
     assert "train.precision: bfloat16, because of a test" in display.said
     assert "precision: bfloat16" in (tmp_path / "run" / "config.yaml").read_text("utf-8")
     weights = load_file(tmp_path / "run" / "last" / "weights.safetensors")
     assert {weight.dtype for weight in weights.values()} == {torch.float32}
-    monkeypatch.setattr(choosing, "chosen", lambda *_: ("float32", "of another machine"))
+    monkeypatch.setattr(choosing, "choose_precision", lambda *_: ("float32", "of another machine"))
     end, said = go_on(tmp_path / "run")
     assert end == "done"
     assert not any("train.precision" in line for line in said)
@@ -116,7 +118,7 @@ def test_a_signal_saves_and_tells_how_to_go_on(number: signal.Signals, corpus: P
         assert result.code == 130
         told = result.err.split("\n")[-2]
         assert "everything is saved" in told
-        name, *command = shlex.split(told.partition("Go on with: ")[2])
+        name, *command = shlex.split(told.partition("Resume with: ")[2])
         assert name == "weft"
     assert command == ["train", "--resume", str(out)]
     steps = [record["step"] for record in left_behind(out)["log.jsonl"]]
@@ -134,7 +136,7 @@ def test_a_finished_run_is_left_as_it_is(corpus: Path, tmp_path: Path) -> None:
 
 def test_patience_ends_a_run_and_stays_at_its_end(corpus: Path, tmp_path: Path) -> None:
     node = toys.recipe(corpus)
-    node["train"]["validation"] |= {"every": 2, "lines": 2, "metrics": ["exact"], "choose": "exact", "patience": 2}
+    node["train"]["validation"] |= {"every": 2, "lines": 2, "metrics": ["exact"], "best_metric": "exact", "patience": 2}
     assert train(node, tmp_path / "run") == "patience"
     before = left_behind(tmp_path / "run")
     assert before["log.jsonl"][-1]["step"] == 6  # the first was the best, then two without a better one
@@ -159,11 +161,11 @@ def test_a_damaged_checkpoint_is_passed_over(
     train(node, tmp_path / "straight")
     interrupt_after(monkeypatch, 7)
     train(node, tmp_path / "run")
-    harm(tmp_path / "run" / "checkpoints" / "step-00000007" / "optimiser.safetensors", damage)
+    harm(tmp_path / "run" / "checkpoints" / "step-00000007" / "optimizer.safetensors", damage)
     end, said = go_on(tmp_path / "run")
     assert end == "done"
-    assert "going on after step 6 of 8" in said
-    assert any("passed over" in line and "step-00000007" in line for line in said)
+    assert "resuming after step 6 of 8" in said
+    assert any("skipped" in line and "step-00000007" in line for line in said)
     straight, run = left_behind(tmp_path / "straight"), left_behind(tmp_path / "run")
     newest = [name for name in straight if not name.startswith("checkpoints/step-00000006/")]
     assert {name: run[name] for name in newest} == {name: straight[name] for name in newest}
@@ -174,12 +176,12 @@ def test_a_changed_configuration_is_told(corpus: Path, tmp_path: Path, monkeypat
     train(toys.recipe(corpus, steps=4), tmp_path / "run")
     assert not any("the configuration has changed" in line for line in go_on(tmp_path / "run")[1])
     config = tmp_path / "run" / "config.yaml"
-    config.write_text(config.read_text("utf-8").replace("steps: 4\n", "steps: 5\n").replace("peak: 0.01", "peak: 0.02"))
+    config.write_text(config.read_text("utf-8").replace("steps: 4\n", "steps: 5\n").replace("learning_rate: 0.01", "learning_rate: 0.02"))
     end, said = go_on(tmp_path / "run")
     assert end == "done"
     (told,) = (line for line in said if line.startswith("the configuration has changed since step 4: "))
     assert "train.steps: 4 -> 5; " in told
-    assert "train.schedule.peak: 0.01 -> 0.02. From here on" in told
+    assert "train.schedule.learning_rate: 0.01 -> 0.02. The new values" in told
 
 
 def test_checkpoints_that_were_removed_are_made_again(
@@ -194,7 +196,7 @@ def test_checkpoints_that_were_removed_are_made_again(
     end, said = go_on(tmp_path / "run")
     assert end == "done"
     assert any("no checkpoint" in line for line in said)
-    kept = ("best/weights.safetensors", "checkpoints/step-00000004/optimiser.safetensors", "log.jsonl")
+    kept = ("best/weights.safetensors", "checkpoints/step-00000004/optimizer.safetensors", "log.jsonl")
     straight, run = left_behind(tmp_path / "straight"), left_behind(tmp_path / "run")
     assert [name for name in kept if run[name] != straight[name]] == []
 

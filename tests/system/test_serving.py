@@ -16,10 +16,10 @@ from libretranslatepy import LibreTranslateAPI
 
 from system.commands import PATIENCE, weft
 from system.servers import KEY, Server, serving
-from weft.serve.records import Answer
+from weft.serve.schemas import TranslateResponse
 
 LANGUAGES = ("--languages", "en:de", "--languages", "en:fr")
-FEW = ("--limit", "characters=2000", "--limit", "texts=50", "--limit", "body=10000", "--limit", "idle=1")
+FEW = ("--limit", "characters=2000", "--limit", "texts=50", "--limit", "body_bytes=10000", "--limit", "idle_timeout=1")
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def locked(runs: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> I
     keys = tmp_path_factory.mktemp("keys") / "keys.txt"
     keys.write_text(f"{KEY}\n", "utf-8")
     with serving(
-        runs["transformer"], "--languages", "en:de", "--keys", keys, "--host-name", "translate.example"
+        runs["transformer"], "--languages", "en:de", "--api-keys", keys, "--allowed-host", "translate.example"
     ) as one:
         yield one
 
@@ -139,15 +139,15 @@ def test_our_own_api_tells_what_is_known(
 ) -> None:
     answer = server.post("/v1/translate", {"lines": sentences}).json()
     assert [line["text"] for line in answer["lines"]] == [expected["de"][one] for one in sentences]
-    body = {"lines": sentences, "model": "bahdanau", "beam": 4, "best": 3, "likeliest": 2}
-    answer = server.post("/v1/translate", {**body, "tell": ["details", "alignment", "attention"]}).json()
-    options = ("--json", "--beam", "4", "--best", "3", "--likeliest", "2", "--attention")
+    body = {"lines": sentences, "model": "bahdanau", "beam": 4, "n_best": 3, "top_tokens": 2}
+    answer = server.post("/v1/translate", {**body, "outputs": ["tokens", "alignment", "attention"]}).json()
+    options = ("--json", "--beam", "4", "--n-best", "3", "--top-tokens", "2", "--attention")
     told = [json.loads(line) for line in weft("translate", runs["bahdanau"], corpus / "test.src", *options).lines]
-    assert [line["alternatives"][0]["pieces"] for line in answer["lines"]] == [
-        line["alternatives"][0]["pieces"] for line in told
+    assert [line["alternatives"][0]["tokens"] for line in answer["lines"]] == [
+        line["alternatives"][0]["tokens"] for line in told
     ]
     assert [line.keys() for line in answer["lines"]] == [line.keys() for line in told]
-    Answer.model_validate(answer)
+    TranslateResponse.model_validate(answer)
 
 
 def test_lines_may_ask_for_phrases_and_paragraphs(
@@ -155,14 +155,17 @@ def test_lines_may_ask_for_phrases_and_paragraphs(
 ) -> None:
     lines = [{"text": sentences[0], "include": ["brava"], "exclude": ["kato"]}, sentences[1]]
     answer = server.post("/v1/translate", {"lines": lines, "beam": 4}).json()
-    assert [(one["asked"], one["met"]) for one in answer["lines"][0]["asked"]] == [("include", True), ("exclude", True)]
+    assert [(one["kind"], one["met"]) for one in answer["lines"][0]["constraints"]] == [
+        ("include", True),
+        ("exclude", True),
+    ]
     assert "brava" in answer["lines"][0]["text"]
-    Answer.model_validate(answer)
+    TranslateResponse.model_validate(answer)
     text = f"- {sentences[0]}"
     answer = server.post("/v1/translate", {"lines": [text, ""], "paragraphs": True}).json()
     assert answer["lines"][0]["text"] == f"- {expected['de'][sentences[0]]}"
     assert answer["lines"][1] == {"source": "", "text": "", "sentences": []}
-    Answer.model_validate(answer)
+    TranslateResponse.model_validate(answer)
 
 
 @pytest.mark.parametrize(("name", "code"), [("transformer", "de"), ("bahdanau", "fr")])
@@ -178,7 +181,7 @@ def test_words_are_told_as_they_are_written(
     text = expected[code][sentences[0]]
     assert names == ["event: prefix"] * (len(names) - 1) + ["event: translation"]
     assert said[-1]["text"] == said[-2]["text"] == text
-    assert [len(one["pieces"]) for one in said[:-1]] == list(range(1, len(said)))
+    assert [len(one["tokens"]) for one in said[:-1]] == list(range(1, len(said)))
     assert all(text.startswith(one["text"]) for one in said)
 
 
@@ -203,12 +206,12 @@ JSON_BODIES: list[tuple[str, Any, int, str]] = [
     ("/v1/translate", {"lines": "a"}, 400, "lines"),
     ("/v1/translate", {"lines": ["a"], "model": "none"}, 404, "transformer, bahdanau"),
     ("/v1/translate", {"lines": ["a"], "beam": 99}, 400, "beam: 99"),
-    ("/v1/translate", {"lines": ["a"], "beam": 2, "best": 3}, 409, "best is 3, but beam 2"),
-    ("/v1/translate", {"lines": ["a"], "best": 99}, 400, "best: 99"),
-    ("/v1/translate", {"lines": ["a"], "likeliest": 99}, 400, "likeliest: 99"),
+    ("/v1/translate", {"lines": ["a"], "beam": 2, "n_best": 3}, 409, "n_best is 3, but beam is 2"),
+    ("/v1/translate", {"lines": ["a"], "n_best": 99}, 400, "best: 99"),
+    ("/v1/translate", {"lines": ["a"], "top_tokens": 99}, 400, "top_tokens: 99"),
     ("/v1/translate", {"lines": ["a\nb"]}, 400, "lines.0"),
     ("/v1/translate", {"lines": ["a"], "bem": 2}, 400, "bem: Extra inputs"),
-    ("/v1/translate", {"lines": [{"text": "a", "bias": 0.5}]}, 409, '"prefix", which is missing'),
+    ("/v1/translate", {"lines": [{"text": "a", "prefix_bias": 0.5}]}, 409, '"prefix", which is missing'),
     ("/v1/translate", {"lines": [{"text": "a", "exclude": ["b"] * 21}]}, 400, "phrases: 21"),
     ("/v1/translate", {"lines": [{"text": "ab", "include": [["c" * 999] * 2, "d"]}]}, 400, "characters: 2001, and"),
     ("/v1/translate", {"lines": ["a", {"text": "a", "exclude": ["b" * 1999]}]}, 400, "characters: 2001, and"),
@@ -218,15 +221,15 @@ JSON_BODIES: list[tuple[str, Any, int, str]] = [
     ("/v1/stream", {"line": {"text": "a", "protect": ["urls"]}}, 409, "protect"),
     ("/v1/stream", {"line": "a", "model": "none"}, 404, "transformer"),
     ("/v1/inspect/words", {"line": ""}, 409, "the sentence is empty"),
-    ("/v1/inspect/words", {"line": "a", "others": 99}, 400, "others: 99"),
+    ("/v1/inspect/words", {"line": "a", "alternatives": 99}, 400, "alternatives: 99"),
     ("/v1/inspect/words", {"line": "a", "model": "none"}, 404, "transformer"),
     ("/v1/inspect/attention", {"line": "a" * 501}, 400, "line: 501, and the limit is 500"),
     ("/v1/inspect/attention", {"line": "a", "unit": "letters"}, 400, "unit"),
     ("/v1/inspect/search", {"line": "a", "beam": 99}, 400, "beam: 99"),
     ("/v1/inspect/search", {"line": {"text": "a", "protect": ["urls"]}}, 409, "protect"),
     ("/v1/inspect/gates", {"line": "a"}, 409, "no recurrent cells"),
-    ("/v1/inspect/positions", {"line": "a", "model": "bahdanau"}, 409, "adds no positions"),
-    ("/v1/inspect/frames", {"line": "a"}, 409, "no lattice"),
+    ("/v1/inspect/positions", {"line": "a", "model": "bahdanau"}, 409, "adds no position vectors"),
+    ("/v1/inspect/frames", {"line": "a"}, 409, "no frame head"),
     ("/v1/reload", {}, 403, "SIGHUP"),
 ]
 
@@ -284,7 +287,7 @@ def test_only_who_names_this_machine_is_answered(server: Server, locked: Server)
     for host in ("evil.example", "localhost.evil.example", "127.0.0.1.evil.example:5000", "127.0.0.1@evil.example", ""):
         assert status(server, host) == 421
     answer = server.get("/", {"Host": "evil.example:5000"})
-    assert "--host-name evil.example" in answer.json()["error"]
+    assert "--allowed-host evil.example" in answer.json()["error"]
     assert status(locked, "Translate.Example:443") == 200
     assert status(locked, "translate.example.evil") == 421
 
@@ -306,11 +309,13 @@ def test_connections_that_say_nothing_are_closed(server: Server) -> None:
 def test_the_description_names_what_is_served(server: Server) -> None:
     node = server.get("/openapi.json").json()
     assert {*node["paths"]} == {
-        "/translate", "/detect", "/languages", "/health", "/metrics", "/openapi.json",
+        "/translate", "/detect", "/languages", "/health", "/metrics", 
         "/v1/translate", "/v1/stream", "/v1/models", "/v1/reload", "/v1/training",
         *(f"/v1/inspect/{kind}" for kind in ("words", "attention", "search", "gates", "positions", "frames")),
     }  # fmt: skip
-    asked = node["components"]["schemas"]["Translate"]["properties"]
+    body = node["paths"]["/translate"]["post"]["requestBody"]["content"]
+    assert {*body} == {"application/json", "application/x-www-form-urlencoded", "multipart/form-data"}
+    asked = body["application/json"]["schema"]["properties"]
     assert asked["source"]["enum"] == ["en", "auto"]
     assert asked["target"]["enum"] == ["de", "fr"]
     assert asked["q"]["anyOf"][0]["maxLength"] == 2000
@@ -324,8 +329,8 @@ def test_what_happens_is_counted(server: Server) -> None:
         return float(values[0]) if values else 0.0
 
     answered, refused = (
-        'weft_requests_total{path="/translate",code="200"}',
-        'weft_requests_total{path="/translate",code="400"}',
+        'weft_requests_total{code="200",path="/translate"}',
+        'weft_requests_total{code="400",path="/translate"}',
     )
     before = count(answered), count(refused), count('weft_characters_total{model="transformer"}')
     server.translated("the cat")

@@ -13,7 +13,7 @@ import pytest
 from system.commands import PATIENCE
 from system.servers import Server, serving
 from system.test_serving import BYTES
-from weft.serve.run import raise_file_limit
+from weft.serve.server import raise_file_limit
 
 pytestmark = pytest.mark.slow
 LINE = "the red cat sees a dog"
@@ -28,7 +28,7 @@ HALVES = [
 
 @pytest.fixture(scope="module")
 def server(runs: dict[str, Path]) -> Iterator[Server]:
-    with serving(runs["transformer"], "--languages", "en:de", "--limit", "seconds=20") as one:
+    with serving(runs["transformer"], "--languages", "en:de", "--limit", "timeout=20") as one:
         yield one
 
 

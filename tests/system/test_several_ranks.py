@@ -10,7 +10,7 @@ from system import toys
 from system.commands import Moment, running, weft
 from system.following import left_behind
 from system.together import Launch
-from weft.training.folder import RunFolder
+from weft.training.run_folder import RunFolder
 
 STEPS = 12
 
@@ -36,7 +36,7 @@ def undisturbed(recipe: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def losses(run: Path) -> list[float]:
     """Of each step; after some of them that of the average of the weights, on other data."""
     records = map(json.loads, (run / "log.jsonl").read_text("utf-8").split("\n")[:-1])
-    return [record["loss"] if "loss" in record else record["valid"]["loss"] for record in records]
+    return [record["loss"] if "loss" in record else record["validation"]["loss"] for record in records]
 
 
 NO_DROPOUT = [f"model.{slot}.dropout=0" for slot in ("source", "encoder", "target", "decoder")]
@@ -109,7 +109,7 @@ def test_a_killed_rank_ends_the_others_and_started_again_they_end_as_if_nothing_
     assert "Traceback" not in first.err
     again = launch.run(2, *command)
     assert [result.code for result in again] == [0, 0], again[0].err
-    assert "going on after step" in again[0].err
+    assert "resuming after step" in again[0].err
     assert left_behind(tmp_path / "run") == left_behind(undisturbed)
 
 
@@ -134,9 +134,9 @@ def test_what_is_wrong_is_told_once(recipe: Path, tmp_path: Path) -> None:
     ("settings", "told"),
     [
         (["model.source.sparse=true"], "model.source.sparse: true, but"),
-        (["train.parallel=fsdp", "objective.feeding=free"], "train.parallel: fsdp, but"),
-        (["train.parallel=fsdp", "objective.feeding=scheduled"], "train.parallel: fsdp, but"),
-        (["train.parallel=fsdp", "objective={type: minimum-risk, cross_entropy: 0.5}"], "train.parallel: fsdp, but"),
+        (["train.parallel=fsdp", "objective.decoder_input=free-running"], "train.parallel: fsdp, but"),
+        (["train.parallel=fsdp", "objective.decoder_input=scheduled-sampling"], "train.parallel: fsdp, but"),
+        (["train.parallel=fsdp", "objective={type: minimum-risk, cross_entropy_weight: 0.5}"], "train.parallel: fsdp, but"),
     ],
 )
 def test_what_several_cannot_do_is_told(settings: list[str], told: str, recipe: Path, tmp_path: Path) -> None:
@@ -148,10 +148,10 @@ def test_what_several_cannot_do_is_told(settings: list[str], told: str, recipe: 
 @pytest.mark.parametrize(
     ("parallel", "objective"),
     [
-        ("ddp", ["objective.feeding=scheduled"]),
-        ("ddp", ["objective={type: minimum-risk, samples: 2, cross_entropy: 0.5}"]),
-        pytest.param("fsdp", ["objective.feeding={type: scheduled, passes: two}"], marks=pytest.mark.slow),
-        pytest.param("fsdp", ["objective={type: sampled-softmax, classes: 8}"], marks=pytest.mark.slow),
+        ("ddp", ["objective.decoder_input=scheduled-sampling"]),
+        ("ddp", ["objective={type: minimum-risk, samples: 2, cross_entropy_weight: 0.5}"]),
+        pytest.param("fsdp", ["objective.decoder_input={type: scheduled-sampling, method: two-pass}"], marks=pytest.mark.slow),
+        pytest.param("fsdp", ["objective={type: sampled-softmax, sample_size: 8}"], marks=pytest.mark.slow),
     ],
 )
 def test_ranks_that_draw_each_for_itself_stay_together(

@@ -11,7 +11,7 @@ from system import toys
 from system.following import go_on, interrupt_after, left_behind, train
 from weft.core.errors import UserError
 
-RISK = {"type": "minimum-risk", "samples": 3, "cost": "chrf", "alpha": 1.0, "length_extra": 2}
+RISK = {"type": "minimum-risk", "samples": 3, "cost": "chrf", "alpha": 1.0, "max_length_extra": 2}
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def first(corpus: Path, tmp_path: Path) -> Path:
 def after(first: Path, corpus: Path, objective: dict[str, Any]) -> dict[str, Any]:
     """A recipe that goes on from there."""
     node = toys.recipe(corpus, "bahdanau", steps=4)
-    node["train"] |= {"start": str(first), "seed": 2, "checkpoint_steps": 100, "validation": {"every": 4, "lines": 2}}
+    node["train"] |= {"initial_model": str(first), "seed": 2, "checkpoint_steps": 100, "validation": {"every": 4, "lines": 2}}
     return {**node, "objective": objective}
 
 
@@ -95,6 +95,6 @@ def test_a_run_goes_on_only_with_the_teacher_that_it_began_with(
 
 def test_minimum_risk_is_for_a_model_that_has_learned_something(corpus: Path, tmp_path: Path) -> None:
     node = {**toys.recipe(corpus, "bahdanau", steps=1), "objective": RISK}
-    with pytest.raises(UserError, match=r"train.start: is missing: minimum risk learns from the outputs"):
+    with pytest.raises(UserError, match=r"train.initial_model: is missing: minimum risk training samples from the model"):
         train(node, tmp_path / "run")
-    assert train({**node, "objective": {**RISK, "cross_entropy": 0.5}}, tmp_path / "run") == "done"
+    assert train({**node, "objective": {**RISK, "cross_entropy_weight": 0.5}}, tmp_path / "run") == "done"

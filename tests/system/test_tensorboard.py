@@ -8,24 +8,24 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from system import toys
 from system.following import go_on, interrupt_after, left_behind, train
+from weft.checkpoints.run_log import CurvePoints, curve_points, read_history
 from weft.core.errors import UserError
-from weft.store.run_log import Points, points, read_history
-from weft.training import board
+from weft.training import log_writer
 
 
-def shown(run: Path) -> dict[str, Points]:
+def shown(run: Path) -> dict[str, CurvePoints]:
     """Each curve as TensorBoard has it."""
     events = EventAccumulator(str(run / "tensorboard"))
     events.Reload()
     return {name: [(one.step, one.value) for one in events.Scalars(name)] for name in events.Tags()["scalars"]}
 
 
-def told(run: Path) -> dict[str, Points]:
+def told(run: Path) -> dict[str, CurvePoints]:
     """The same as the log has it."""
     history = read_history(run / "log.jsonl")
-    names = {"training": ("loss", "rate", "norm", "tokens_per_second"), "validation": ("loss", "bleu", "chrf")}
+    names = {"training": ("loss", "learning_rate", "gradient_norm", "tokens_per_second"), "validation": ("loss", "bleu", "chrf")}
     groups = {"training": history.reports, "validation": history.validations}
-    return {f"{group}/{name}": points(groups[group], name) for group in groups for name in names[group]}
+    return {f"{group}/{name}": curve_points(groups[group], name) for group in groups for name in names[group]}
 
 
 def test_a_run_that_was_stopped_has_each_point_once(
@@ -49,7 +49,7 @@ def test_a_run_that_was_stopped_has_each_point_once(
     assert f"    {example['source']}\n    {example['target']}\n" in first.tensor_proto.string_val[0].decode()
 
 
-def approximately(curves: dict[str, Points]) -> dict[str, list[tuple[int, object]]]:
+def approximately(curves: dict[str, CurvePoints]) -> dict[str, list[tuple[int, object]]]:
     """Events have numbers of 32 bits."""
     return {name: [(step, pytest.approx(value, rel=1e-5)) for step, value in curve] for name, curve in curves.items()}
 
@@ -67,7 +67,7 @@ def test_events_that_are_wanted_later_begin_with_the_log(
 
 
 def test_without_its_package_nothing_begins(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(board, "find_spec", lambda _: None)
+    monkeypatch.setattr(log_writer, "find_spec", lambda _: None)
     node = toys.recipe(corpus)
     node["train"]["tensorboard"] = True
     with pytest.raises(UserError, match=r"train.tensorboard: true, but .* pip install 'weft\[tensorboard\]'"):

@@ -39,12 +39,12 @@ def test_a_server_without_models_shows_training_alone(server: Server, tmp_path: 
     assert "default-src 'none'; script-src 'self'" in page.headers["content-security-policy"]
     assert [run["name"] for run in server.get("/v1/training").json()] == ["first", "second"]
     assert server.post("/translate", {"q": "a", "source": "en", "target": "de"}).status_code == 404
-    assert set(server.get("/openapi.json").json()["paths"]) == {"/v1/training", "/health", "/metrics", "/openapi.json"}
+    assert set(server.get("/openapi.json").json()["paths"]) == {"/v1/training", "/health", "/metrics"}
     for named in ("?run=/etc", "/etc/passwd", "/..%2f..%2fetc"):  # what is shown was said when it was started
         answer = server.get(f"/v1/training{named}")
         assert answer.status_code == 404 or [run["name"] for run in answer.json()] == ["first", "second"]
     (tmp_path / "keys").write_text(f"{KEY}\n")
-    with serving("--training", tmp_path / "later", "--keys", tmp_path / "keys") as locked:
+    with serving("--training", tmp_path / "later", "--api-keys", tmp_path / "keys") as locked:
         assert locked.get("/v1/training").status_code == 403
         (later,) = locked.get("/v1/training", {"Authorization": f"Bearer {KEY}"}).json()
         assert (later["name"], later["state"]) == ("later", "waiting")
@@ -79,7 +79,7 @@ class TestInABrowser:
         assert chart(page, "loss").locator(".hollow").count() == 4
         expect(page.locator(".run").first).to_contain_text("391 of 500 steps")
         expect(page.locator(".run").first).to_contain_text("best bleu 15.00 at 300")
-        expect(page.locator(".finding")).to_contain_text("first: drift at step 300")
+        expect(page.locator(".diagnosis")).to_contain_text("first: overfitting at step 300")
         expect(page.locator(".sample dd").first).to_have_text("output at 300")
         expect(page.locator(".sample dd").nth(1)).to_have_text("another output")
 
@@ -133,8 +133,8 @@ class TestInABrowser:
 
     def test_the_server_may_be_away_for_a_while(self, page: Page) -> None:
         page.route("**/v1/training", lambda route: route.abort())
-        expect(page.locator("#trouble")).to_have_text("The server does not answer. Trying again.")
+        expect(page.locator("#error")).to_have_text("The server does not answer. Trying again.")
         assert chart(page, "loss").locator("polyline").count() == 2  # what was there stays
         page.unroute("**/v1/training")
         page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
-        expect(page.locator("#trouble")).to_be_hidden()
+        expect(page.locator("#error")).to_be_hidden()

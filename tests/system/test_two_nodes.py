@@ -14,7 +14,7 @@ from system.nodes import PORT, Node, address_of, ended, two_nodes, wait_for_step
 
 STEPS = 16
 NO_DROPOUT = [f"model.{slot}.dropout=0" for slot in ("source", "encoder", "target", "decoder")]
-EXACT = [*NO_DROPOUT, "train.optimiser=sgd", "train.schedule.peak=0.3"]  # Adam makes steps of what should be 0
+EXACT = [*NO_DROPOUT, "train.optimizer=sgd", "train.schedule.learning_rate=0.3"]  # Adam makes steps of what should be 0
 
 
 def by_number(node: Node) -> list[str]:
@@ -81,5 +81,5 @@ def test_a_node_that_dies_is_started_again_and_the_run_ends_as_if_nothing_had_be
                 second = nodes[1].start(options(by_number, nodes[1]), command)
             results = [ended(node, process) for node, process in zip(nodes, (first, second), strict=True)]
             assert [result.code for result in results] == [0, 0], results[0].err + results[1].err
-    assert "going on after step" in results[0].err
+    assert "resuming after step" in results[0].err
     assert left_behind(run) == left_behind(undisturbed)

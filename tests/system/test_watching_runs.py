@@ -27,7 +27,7 @@ def test_a_picture_of_two_runs(runs: dict[str, Path]) -> None:
     for title in ("loss  ● training  ○ validation", "bleu", "learning rate", "gradient norm", "tokens per second"):
         assert f" {title}" in text
     valid = [json.loads(line) for line in (runs["transformer"] / "log.jsonl").read_text("utf-8").split("\n")[:-1]]
-    (*_, last) = (record["valid"] for record in valid if "valid" in record)
+    (*_, last) = (record["validation"] for record in valid if "validation" in record)
     assert f" source    {last['examples'][0]['source']}" in text
     assert f" ○ 80      {last['examples'][0]['output'][:60]}" in text
     assert {family: left_behind(run) for family, run in runs.items()} == before
@@ -44,7 +44,7 @@ def test_ctrl_c_leaves_a_terminal_as_it_was(tmp_path: Path) -> None:
         os.environ["TERM"] = "xterm-256color"
         os.execv(sys.executable, [sys.executable, "-m", "weft", "watch", str(tmp_path / "later")])
     seen, end = b"", time.monotonic() + PATIENCE
-    while b"not begun" not in seen and time.monotonic() < end:
+    while b"not started" not in seen and time.monotonic() < end:
         seen += os.read(terminal, 2**16)
     os.kill(child, signal.SIGINT)
     try:

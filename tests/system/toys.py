@@ -8,7 +8,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from weft.config.document import as_text
+from weft.config.yaml_files import dump_yaml
 
 ARTICLES = {"the": "li", "a": "un", "this": "cist"}
 ADJECTIVES = {"red": "ruja", "small": "pika", "old": "alta", "wet": "mola", "loud": "brava"}
@@ -52,16 +52,16 @@ def files(name: str) -> list[str]:
 
 TRANSFORMER = {
     "source": {"dim": 16, "positions": "sinusoidal", "dropout": 0.1},
-    "encoder": {"type": "transformer", "layers": 1, "heads": 2, "hidden": 32, "dropout": 0.1},
+    "encoder": {"type": "transformer", "layers": 1, "heads": 2, "ffn_dim": 32, "dropout": 0.1},
     "target": {"dim": 16, "positions": "sinusoidal", "dropout": 0.1},
-    "decoder": {"type": "transformer", "layers": 1, "heads": 2, "hidden": 32, "dropout": 0.1},
+    "decoder": {"type": "transformer", "layers": 1, "heads": 2, "ffn_dim": 32, "dropout": 0.1},
     "tie": "all",
 }
 BAHDANAU = {
-    "source": {"dim": 16, "scaled": False, "dropout": 0.1},
+    "source": {"dim": 16, "scale": False, "dropout": 0.1},
     "encoder": {"type": "recurrent", "cell": {"dim": 12}},
-    "target": {"dim": 16, "scaled": False, "dropout": 0.1},
-    "decoder": {"type": "bahdanau", "cell": {"dim": 16}, "maxout": 16, "dropout": 0.1},
+    "target": {"dim": 16, "scale": False, "dropout": 0.1},
+    "decoder": {"type": "bahdanau", "cell": {"dim": 16}, "maxout_dim": 16, "dropout": 0.1},
     "tie": "all",
 }
 FAMILIES: dict[str, dict[str, Any]] = {"transformer": TRANSFORMER, "bahdanau": BAHDANAU}
@@ -77,13 +77,13 @@ def recipe(folder: Path, family: str = "transformer", steps: int = 24) -> dict[s
             "test": files("test"),
             "max_length": 40,
         },
-        "text": {"source": {"type": "bpe", "size": 90, "unknown": "token", "dropout": 0.1}},
+        "text": {"source": {"type": "bpe", "vocab_size": 90, "byte_fallback": False, "dropout": 0.1}},
         "model": FAMILIES[family],
         "train": {
             "steps": steps,
             "batch_tokens": 300,
-            "accumulate": 2,
-            "schedule": {"peak": 0.01, "warmup": 5},
+            "gradient_accumulation": 2,
+            "schedule": {"learning_rate": 0.01, "warmup_steps": 5},
             "average": {"type": "exponential", "decay": 0.9},
             "validation": {"every": 8, "lines": 10, "search": "greedy"},
             "checkpoint_steps": 10,
@@ -98,8 +98,8 @@ def learning_recipe(folder: Path, family: str) -> dict[str, Any]:
     node = recipe(folder, family, steps=80)
     node["text"] = {"source": "word"}
     node["train"] |= {
-        "accumulate": 1,
-        "schedule": {"peak": 0.03, "warmup": 10},
+        "gradient_accumulation": 1,
+        "schedule": {"learning_rate": 0.03, "warmup_steps": 10},
         "validation": {"every": 40, "search": "greedy"},
         "checkpoint_steps": 50,
         "log_every": 20,
@@ -112,7 +112,7 @@ LANGUAGE_MODELS: dict[str, dict[str, Any]] = {
     "lstm": {
         "source": "none",
         "encoder": "none",
-        "target": {"dim": 16, "scaled": False, "dropout": 0.1},
+        "target": {"dim": 16, "scale": False, "dropout": 0.1},
         "decoder": {"type": "sutskever", "cell": {"type": "lstm", "dim": 16}, "bridge": "zeros"},
         "tie": "output",
     },
@@ -122,13 +122,13 @@ LANGUAGE_MODELS: dict[str, dict[str, Any]] = {
 def language_recipe(folder: Path, family: str = "transformer") -> dict[str, Any]:
     """A language model of the source language."""
     node = learning_recipe(folder, "transformer")
-    node["data"] |= {"one_sided": True, "train": ["train.src"], "valid": ["valid.src"], "test": ["test.src"]}
+    node["data"] |= {"monolingual": True, "train": ["train.src"], "valid": ["valid.src"], "test": ["test.src"]}
     node["model"] = LANGUAGE_MODELS[family]
-    node["objective"] = {"smoothing": 0.0}
-    node["train"]["validation"] = {"every": 40, "lines": 0, "metrics": [], "choose": "perplexity"}
+    node["objective"] = {"label_smoothing": 0.0}
+    node["train"]["validation"] = {"every": 40, "lines": 0, "metrics": [], "best_metric": "perplexity"}
     return node
 
 
 def write_recipe(path: Path, node: dict[str, Any]) -> Path:
-    path.write_text(as_text(node), "utf-8")
+    path.write_text(dump_yaml(node), "utf-8")
     return path

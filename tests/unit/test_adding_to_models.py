@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from weft.checkpoints.manifest import check_manifest, write_manifest
+from weft.checkpoints.model_extras import lock_model_folder, replace_model_folder
 from weft.core.errors import UserError
-from weft.store.adding import changed_folder, changing
-from weft.store.files import locked
-from weft.store.manifest import check_manifest, write_manifest
+from weft.core.files import path_lock
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def written(folder: Path, text: str) -> Path:
 
 
 def add(folder: Path) -> None:
-    with changed_folder(folder) as new:
+    with replace_model_folder(folder) as new:
         (new / "more").write_text("more")
 
 
@@ -61,23 +61,23 @@ def test_what_changed_while_it_was_copied_is_not_blessed(
 @pytest.mark.parametrize("place", ["", "best"])
 def test_a_run_in_progress_is_left_alone(place: str, model: Path) -> None:
     run = model.parent
-    with locked(run), pytest.raises(UserError, match=f"^{run}: another process is writing there") as caught:
-        changing(run / place).__enter__()
+    with path_lock(run), pytest.raises(UserError, match=f"^{run}: another process is writing there") as caught:
+        lock_model_folder(run / place).__enter__()
     assert "trains this run" in str(caught.value)
 
 
 def test_two_cannot_add_at_once(model: Path) -> None:
     (model.parent / "config.yaml").unlink()  # a model by itself
-    with changing(model), pytest.raises(UserError, match=f"^{model}: another process is writing there"):
-        changing(model).__enter__()
-    with changing(model) as folder:
+    with lock_model_folder(model), pytest.raises(UserError, match=f"^{model}: another process is writing there"):
+        lock_model_folder(model).__enter__()
+    with lock_model_folder(model) as folder:
         add(folder)
     check_manifest(model)
 
 
 def test_a_model_that_a_killed_process_left_aside_is_brought_back(model: Path) -> None:
     model.rename(model.with_name(".best.weft-old"))
-    with changing(model.parent) as folder:
+    with lock_model_folder(model.parent) as folder:
         assert folder == model
         add(folder)
     assert (model / "more").exists()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from weft.export.aside import kept_aside
+from weft.inference.export.ctranslate2_spec import block_import
 
 NAME = "weft_needs_this_for_nothing"
 
@@ -16,7 +16,7 @@ def test_a_package_is_kept_aside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     (tmp_path / f"{NAME}.py").touch()
     monkeypatch.syspath_prepend(tmp_path)
     finders = sys.meta_path
-    with ThreadPoolExecutor(1) as other, kept_aside(NAME):
+    with ThreadPoolExecutor(1) as other, block_import(NAME):
         with pytest.raises(ImportError):
             import_module(NAME)
         assert other.submit(import_module, NAME).result().__name__ == NAME

@@ -13,28 +13,30 @@ import torch
 from torch import Tensor
 
 from unit.untrained import SENTENCE, untrained
+from weft.core.codec import EOS
 from weft.core.errors import UserError
-from weft.core.marks import END
 from weft.core.padded import Padded
-from weft.core.state import Hypothesis, State, Step
+from weft.core.state import Hypothesis, State, StepFunction
 from weft.data.batches import Batch
-from weft.engine.translator import Translator
-from weft.inspect.alignment import Alignment
-from weft.inspect.attention import align, draw
-from weft.inspect.grid import Grid
-from weft.inspect.lettering import short
-from weft.inspect.looking import across, choose
-from weft.inspect.picture import write_picture
-from weft.inspect.squares import Layout, draw_squares
-from weft.inspect.translating import Fed, translate
-from weft.search.beam import Beam
+from weft.decoding.beam import BeamSearch
+from weft.inference.translator import Translator
+from weft.visualize.attention_maps import (
+    AttentionMap,
+    attention_map,
+    cross_attention_layers,
+    draw_attention,
+    select_head,
+)
+from weft.visualize.figures import resolution, save_figure, shorten_label
+from weft.visualize.heatmap import Heatmap, HeatmapLayout, draw_heatmap
+from weft.visualize.translation_trace import TracedExample, trace_translation
 
 ODD = "a $\\frac{$ 猫 नमस्ते שלום 🐈 \x07\n\udce9 <&> the"
 
 
 @pytest.fixture(scope="module")
 def transformer() -> Translator:
-    return untrained("transformer", Beam(size=3), decoder={"layers": 2})
+    return untrained("transformer", BeamSearch(size=3), decoder={"layers": 2})
 
 
 @pytest.fixture(scope="module")
@@ -45,101 +47,101 @@ def bahdanau() -> Translator:
 class Fixed:
     """A search that returns always the same."""
 
-    can_require = False
+    supports_constraints = False
 
     def __init__(self, *hypotheses: Hypothesis):
         self.hypotheses = list(hypotheses)
 
-    def __call__(self, step: Step, state: State, limit: Tensor, lines: Tensor) -> list[list[Hypothesis]]:
+    def __call__(self, step: StepFunction, state: State, limit: Tensor, lines: Tensor) -> list[list[Hypothesis]]:
         return [self.hypotheses]
 
     def rank(self, hypothesis: Hypothesis) -> float:
         return hypothesis.score
 
 
-def made_up(rows: int, columns: int, sentence: str = "a b", translation: str = "c d") -> Grid:
+def made_up(rows: int, columns: int, sentence: str = "a b", translation: str = "c d") -> Heatmap:
     weights = np.random.default_rng(1).dirichlet(np.ones(columns), size=rows)
-    return Alignment(sentence, translation, ("piece",) * columns, ("word",) * rows, weights, ()).grid()
+    return AttentionMap(sentence, translation, ("piece",) * columns, ("word",) * rows, weights, ()).heatmap()
 
 
 def test_the_default_is_what_the_decoder_gives_out(transformer: Translator) -> None:
-    found = align(transformer, SENTENCE, unit="pieces")
+    found = attention_map(transformer, SENTENCE, unit="tokens")
     trained = transformer.trained
-    source = [*trained.target_tokenizer.encode([SENTENCE])[0], END]
-    hypothesis = translate(transformer, SENTENCE).hypothesis
-    batch = Batch(Padded.of([source]), Padded.of([[*hypothesis.tokens, END]]), (0,))
+    source = [*trained.target_tokenizer.encode([SENTENCE])[0], EOS]
+    hypothesis = trace_translation(transformer, SENTENCE).hypothesis
+    batch = Batch(Padded.from_rows([source]), Padded.from_rows([[*hypothesis.tokens, EOS]]), (0,))
     with torch.inference_mode():
         given = trained.model.features(batch).attention
     assert given is not None
     np.testing.assert_allclose(found.weights, given[0].numpy(), atol=1e-5)
     assert found.translation == transformer.translate([SENTENCE])[0].text
-    assert found.source == (*trained.target_tokenizer.pieces(source),)
+    assert found.source == (*trained.target_tokenizer.tokens(source),)
 
 
 def test_an_encoder_that_leaves_one_vector_has_no_attention_to_draw() -> None:
     found = Hypothesis((3, 4), -1.0, (-0.5, -0.3, -0.2), True, ((1.0,), (1.0,), (1.0,)))
-    with pytest.raises(UserError, match=r"leaves 1 position for the [0-9]+ pieces of the sentence: which"):
-        align(untrained("bahdanau", Fixed(found)), SENTENCE)
+    with pytest.raises(UserError, match=r"reduces the [0-9]+ tokens of the sentence to 1"):
+        attention_map(untrained("bahdanau", Fixed(found)), SENTENCE)
 
 
 def test_a_layer_is_the_mean_of_its_heads(transformer: Translator) -> None:
-    heads = [align(transformer, SENTENCE, layer=2, head=head).weights for head in (1, 2)]
+    heads = [attention_map(transformer, SENTENCE, layer=2, head=head).weights for head in (1, 2)]
     assert np.abs(heads[0] - heads[1]).max() > 1e-3
-    last = align(transformer, SENTENCE, layer=2)
+    last = attention_map(transformer, SENTENCE, layer=2)
     np.testing.assert_allclose((heads[0] + heads[1]) / 2, last.weights, atol=1e-6)
-    np.testing.assert_allclose(align(transformer, SENTENCE).weights, last.weights, atol=1e-5)
-    assert np.abs(align(transformer, SENTENCE, layer=1).weights - last.weights).max() > 1e-3
+    np.testing.assert_allclose(attention_map(transformer, SENTENCE).weights, last.weights, atol=1e-5)
+    assert np.abs(attention_map(transformer, SENTENCE, layer=1).weights - last.weights).max() > 1e-3
     assert last.remarks == ("layer 2, mean of its heads",)
-    assert align(transformer, SENTENCE, layer=2, head=1).remarks == ("layer 2, head 1",)
+    assert attention_map(transformer, SENTENCE, layer=2, head=1).remarks == ("layer 2, head 1",)
 
 
 def test_heads_are_chosen_by_their_number() -> None:
     layers = [torch.arange(12.0).view(2, 2, 3), torch.zeros(2, 2, 3)]
-    assert torch.equal(choose(layers, 1, 2), layers[0][1])
+    assert torch.equal(select_head(layers, 1, 2), layers[0][1])
 
 
 def test_a_recurrent_decoder_has_one(bahdanau: Translator) -> None:
-    found = align(bahdanau, SENTENCE)
+    found = attention_map(bahdanau, SENTENCE)
     assert found.source == ("the", "red", "cat", "sees", "a", "dog", "<end>")
     assert found.weights.shape == (len(found.target), 7)
     np.testing.assert_allclose(found.weights.sum(1), 1, atol=1e-5)
-    [only] = across(bahdanau.trained.model, Fed(Padded.of([[5, END]]), [6, 7, END], (), ()))
+    [only] = cross_attention_layers(bahdanau.trained.model, TracedExample(Padded.from_rows([[5, EOS]]), [6, 7, EOS], (), ()))
     assert only.shape == (1, 3, 2)
     with pytest.raises(UserError, match="one attention with one head"):
-        align(bahdanau, SENTENCE, layer=1)
+        attention_map(bahdanau, SENTENCE, layer=1)
 
 
 @pytest.mark.parametrize(
     ("layer", "head", "message"),
     [
-        (3, None, "--layer 3: the last layer of this decoder is 2"),
+        (3, None, "--layer 3: this decoder has layers 1 to 2"),
         (0, None, "--layer 0"),
-        (1, 3, "--head 3: the last head of this layer is 2"),
+        (1, 3, "--head 3: this layer has heads 1 to 2"),
         (1, 0, "--head 0"),
-        (None, 1, "--head 1: of which layer"),
+        (None, 1, "--head 1: the layer is missing"),
     ],
 )
 def test_there_is_no_such_head(transformer: Translator, layer: int | None, head: int | None, message: str) -> None:
     with pytest.raises(UserError, match=message):
-        align(transformer, SENTENCE, layer=layer, head=head)
+        attention_map(transformer, SENTENCE, layer=layer, head=head)
 
 
 def test_a_model_that_says_nothing_or_looks_nowhere(bahdanau: Translator) -> None:
     trained = bahdanau.trained
     with pytest.raises(UserError, match="its weights are broken"):
-        align(Translator(trained, Fixed()), SENTENCE)
-    with pytest.raises(UserError, match="does not look at the source"):
-        align(Translator(trained, Fixed(Hypothesis((5,), 0.0, (0.0, 0.0), finished=True))), SENTENCE)
+        attention_map(Translator(trained, Fixed()), SENTENCE)
+    with pytest.raises(UserError, match="has no attention to the source"):
+        attention_map(Translator(trained, Fixed(Hypothesis((5,), 0.0, (0.0, 0.0), finished=True))), SENTENCE)
 
 
 def test_a_sentence_that_was_cut_says_so(bahdanau: Translator) -> None:
-    found = align(bahdanau, " ".join(["cat"] * 99))
-    assert found.remarks == ("the model reads 40 pieces at most: the rest was left out",)
+    found = attention_map(bahdanau, " ".join(["cat"] * 99))
+    assert found.remarks == ("truncated: the model reads at most 40 tokens",)
     assert found.source.count("cat") == 40
 
 
 def test_the_pieces_of_a_word_are_one_column(bahdanau: Translator) -> None:
-    pieces, words = align(bahdanau, "dogcat sees", unit="pieces"), align(bahdanau, "dogcat sees")
+    pieces, words = attention_map(bahdanau, "dogcat sees", unit="tokens"), attention_map(bahdanau, "dogcat sees")
     assert words.source == ("dogcat", "sees", "<end>")
     assert pieces.weights.shape[1] > words.weights.shape[1] == 3
     np.testing.assert_allclose(words.weights[-1, -1], pieces.weights[-1, -1])
@@ -148,8 +150,8 @@ def test_the_pieces_of_a_word_are_one_column(bahdanau: Translator) -> None:
 
 @pytest.mark.parametrize(("suffix", "begin"), [(".png", b"\x89PNG"), (".svg", b"<?xml"), (".PDF", b"%PDF")])
 def test_the_ending_says_the_kind(suffix: str, begin: bytes, transformer: Translator, tmp_path: Path) -> None:
-    shown = draw(transformer, SENTENCE, tmp_path / f"one{suffix}")
-    draw(transformer, SENTENCE, str(tmp_path / f"two{suffix}"))
+    shown = draw_attention(transformer, SENTENCE, tmp_path / f"one{suffix}")
+    draw_attention(transformer, SENTENCE, str(tmp_path / f"two{suffix}"))
     one, two = ((tmp_path / f"{name}{suffix}").read_bytes() for name in ("one", "two"))
     assert one.startswith(begin)
     assert one == two
@@ -160,18 +162,18 @@ def test_the_ending_says_the_kind(suffix: str, begin: bytes, transformer: Transl
 @pytest.mark.parametrize("name", ["picture.jpg", "picture", "png"])
 def test_other_endings_are_told_before_any_work(name: str, tmp_path: Path, bahdanau: Translator) -> None:
     with pytest.raises(UserError, match=r"\.png, \.svg or \.pdf"):
-        draw(bahdanau, "", tmp_path / name)
+        draw_attention(bahdanau, "", tmp_path / name)
 
 
 def test_an_empty_sentence_leaves_nothing(tmp_path: Path, bahdanau: Translator) -> None:
     with pytest.raises(UserError, match="the sentence is empty"):
-        draw(bahdanau, " \n", tmp_path / "picture.png")
+        draw_attention(bahdanau, " \n", tmp_path / "picture.png")
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf"])
 def test_any_letters_can_be_drawn(suffix: str, tmp_path: Path, transformer: Translator) -> None:
-    draw(transformer, ODD, tmp_path / f"odd{suffix}")
+    draw_attention(transformer, ODD, tmp_path / f"odd{suffix}")
     content = (tmp_path / f"odd{suffix}").read_bytes()
     assert content.startswith({".png": b"\x89PNG", ".svg": b"<?xml", ".pdf": b"%PDF"}[suffix])
     if suffix == ".svg":
@@ -179,16 +181,16 @@ def test_any_letters_can_be_drawn(suffix: str, tmp_path: Path, transformer: Tran
 
 
 def test_text_is_never_mathematics() -> None:
-    drawn = draw_squares(made_up(1, 1, "costs $5$")._replace(columns=("$5$",))).axes[0]
+    drawn = draw_heatmap(made_up(1, 1, "costs $5$")._replace(columns=("$5$",))).axes[0]
     assert not drawn.get_xticklabels()[0].get_parse_math()
     assert "costs $5$" in drawn.get_title(loc="left")
 
 
 def test_settings_of_other_pictures_do_not_matter_and_stay(tmp_path: Path) -> None:
-    draw_it = partial(draw_squares, made_up(2, 3))
-    write_picture(draw_it, tmp_path / "one.svg")
+    draw_it = partial(draw_heatmap, made_up(2, 3))
+    save_figure(draw_it, tmp_path / "one.svg")
     with mpl.rc_context({"axes.grid": True, "axes.titlesize": 40, "savefig.dpi": 9, "font.family": "serif"}):
-        write_picture(draw_it, tmp_path / "two.svg")
+        save_figure(draw_it, tmp_path / "two.svg")
         assert mpl.rcParams["font.family"] == ["serif"]
     assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
 
@@ -196,29 +198,29 @@ def test_settings_of_other_pictures_do_not_matter_and_stay(tmp_path: Path) -> No
 def test_the_size_follows_the_lengths(tmp_path: Path) -> None:
     sizes = []
     for rows, columns in ((4, 4), (12, 4), (2, 60)):
-        write_picture(partial(draw_squares, made_up(rows, columns)), tmp_path / "picture.png")
+        save_figure(partial(draw_heatmap, made_up(rows, columns)), tmp_path / "picture.png")
         sizes.append(struct.unpack(">II", (tmp_path / "picture.png").read_bytes()[16:24]))
     assert sizes[0][0] == pytest.approx(sizes[1][0], abs=60)
     assert sizes[1][1] > sizes[0][1] + 500
     assert sizes[2][0] > 60 * 0.17 * 200
-    huge = Layout.of(made_up(3, 700))
-    assert huge.square == 0.17
-    assert huge.width * huge.dots == pytest.approx(8000)
+    huge = HeatmapLayout.of(made_up(3, 700))
+    assert huge.cell_width == 0.17
+    assert resolution(huge.width, huge.height) * huge.width == pytest.approx(8000)
 
 
 def test_labels_turn_where_they_are_too_wide() -> None:
     letters = made_up(3, 3)._replace(columns=("a", "b", "c"))
-    assert [Layout.of(one).angle for one in (letters, made_up(3, 3), made_up(60, 60))] == [0, 45, 90]
+    assert [HeatmapLayout.of(one).angle for one in (letters, made_up(3, 3), made_up(60, 60))] == [0, 45, 90]
 
 
 def test_names_are_short_and_printable() -> None:
-    assert short("▁a\x07") == "␣a\ufffd"
-    assert short("w" * 99) == "w" * 27 + "…"
-    assert short("w" * 28) == "w" * 28
+    assert shorten_label("▁a\x07") == "␣a\ufffd"
+    assert shorten_label("w" * 99) == "w" * 27 + "…"
+    assert shorten_label("w" * 28) == "w" * 28
 
 
 def test_a_long_sentence_is_wrapped_in_the_title() -> None:
-    title = draw_squares(made_up(3, 3, "word " * 20, "Wort " * 300)).axes[0].get_title(loc="left").split("\n")
+    title = draw_heatmap(made_up(3, 3, "word " * 20, "Wort " * 300)).axes[0].get_title(loc="left").split("\n")
     assert max(map(len, title)) <= 56
     assert title[0].startswith("word word")
     assert [line for line in title if line.startswith("→ Wort")] == [title[2]]

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 import torch
 
-from weft.core.marks import BEGIN, END, FIRST_PIECE, PAD
+from weft.core.codec import BOS, EOS, NUM_SPECIAL_TOKENS, PAD
 from weft.core.padded import Padded
-from weft.data.batches import Batch, Batches
-from weft.data.cache import TokenCache, build_or_open
+from weft.data.batches import Batch, BatchLoader
 from weft.data.corpus import Corpus
-from weft.data.settings import Data
-from weft.text.learners import Whitespace
+from weft.data.data_config import DataConfig
+from weft.data.token_cache import TokenCache, open_training_cache
+from weft.text.tokenizer_training import WhitespaceTokenizerTrainer
 
-TOKENIZER = Whitespace().learn([" ".join(map(str, range(100)))])
+TOKENIZER = WhitespaceTokenizerTrainer().train([" ".join(map(str, range(100)))])
 PAIRS = 3000
 
 
@@ -30,7 +30,9 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> TokenCache:
     lines = [" ".join(map(str, draws.integers(100, size=length))) for length in (*source, *target)]
     text = "".join(f"{lines[number]}\t{lines[PAIRS + number]}\n" for number in range(PAIRS))
     (folder / "pairs.tsv").write_text("1\t\n" + text)
-    return build_or_open(Corpus([folder / "pairs.tsv"]), TOKENIZER, TOKENIZER, Data(cache=str(folder / "cache")))
+    return open_training_cache(
+        Corpus([folder / "pairs.tsv"]), TOKENIZER, TOKENIZER, DataConfig(cache=str(folder / "cache"))
+    )
 
 
 def same(one: Batch, other: Batch) -> bool:
@@ -49,12 +51,12 @@ def source_ids(cache: TokenCache, number_in_file: int) -> list[int]:
 
 def test_every_pair_comes_once_with_its_ids(cache: TokenCache) -> None:
     seen: list[int] = []
-    for batch in Batches(cache, 2000, seed=1, pool=1000).epoch(0):
+    for batch in BatchLoader(cache, 2000, seed=1, pool_size=1000).epoch(0):
         seen += batch.indices
         assert batch.source.data.dtype == batch.target.data.dtype == torch.int64
         for index, source, target in zip(batch.indices, rows(batch.source), rows(batch.target), strict=True):
             number = int(np.searchsorted(cache.indices, index))
-            assert [source, target] == [[*side.tolist(), END] for side in cache.pair(number)]
+            assert [source, target] == [[*side.tolist(), EOS] for side in cache.pair(number)]
         for side in (batch.source, batch.target):
             assert (side.data[~side.mask] == PAD).all()
     assert sorted(seen) == cache.indices.tolist()
@@ -64,7 +66,7 @@ def test_every_pair_comes_once_with_its_ids(cache: TokenCache) -> None:
 @pytest.mark.parametrize("budget", [50, 300, 2000])
 def test_the_budget_holds_on_each_side(cache: TokenCache, budget: int) -> None:
     alone = 0
-    for batch in Batches(cache, budget, seed=1).epoch(0):
+    for batch in BatchLoader(cache, budget, seed=1).epoch(0):
         cells = max(batch.source.data.numel(), batch.target.data.numel())
         assert cells <= budget or len(batch.indices) == 1
         alone += cells > budget
@@ -72,13 +74,13 @@ def test_the_budget_holds_on_each_side(cache: TokenCache, budget: int) -> None:
 
 
 def test_batches_are_full(cache: TokenCache) -> None:
-    batches = list(Batches(cache, 2000, seed=1).epoch(0))
+    batches = list(BatchLoader(cache, 2000, seed=1).epoch(0))
     tokens = (cache.lengths(np.arange(len(cache))).max(1) + 1).sum()
     assert len(batches) < 1.1 * tokens / 2000 + 1
 
 
 def test_there_is_little_padding(cache: TokenCache) -> None:
-    batches = list(Batches(cache, 1000, seed=1).epoch(0))
+    batches = list(BatchLoader(cache, 1000, seed=1).epoch(0))
     cells = sum(batch.source.mask.numel() + batch.target.mask.numel() for batch in batches)
     real = sum(int(batch.source.mask.sum() + batch.target.mask.sum()) for batch in batches)
     assert 1 - real / cells < 0.1
@@ -86,7 +88,7 @@ def test_there_is_little_padding(cache: TokenCache) -> None:
 
 def test_the_order_is_a_function_of_seed_and_epoch(cache: TokenCache) -> None:
     def order(seed: int, epoch: int) -> list[tuple[int, ...]]:
-        return [batch.indices for batch in Batches(cache, 2000, seed, pool=1000).epoch(epoch)]
+        return [batch.indices for batch in BatchLoader(cache, 2000, seed, pool_size=1000).epoch(epoch)]
 
     assert order(1, 0) == order(1, 0)
     assert order(1, 0) != order(1, 1)
@@ -95,12 +97,12 @@ def test_the_order_is_a_function_of_seed_and_epoch(cache: TokenCache) -> None:
 
 
 def test_lengths_come_in_no_order(cache: TokenCache) -> None:
-    lengths = [batch.source.data.shape[1] for batch in Batches(cache, 2000, seed=1).epoch(0)]
+    lengths = [batch.source.data.shape[1] for batch in BatchLoader(cache, 2000, seed=1).epoch(0)]
     assert abs(np.corrcoef(lengths, np.arange(len(lengths)))[0, 1]) < 0.4
 
 
 def test_an_epoch_can_be_entered_anywhere(cache: TokenCache, monkeypatch: pytest.MonkeyPatch) -> None:
-    batches = Batches(cache, 2000, seed=1, noise=(reverse, shuffle), pool=1000)
+    batches = BatchLoader(cache, 2000, seed=1, noise=(reverse, shuffle), pool_size=1000)
     whole = list(batches.epoch(3))
     for start in (0, 1, 7, len(whole) - 1, len(whole)):
         rest = list(batches.epoch(3, start))
@@ -116,72 +118,74 @@ def reverse(ids: Sequence[int], draws: Random) -> list[int]:
 
 
 def shuffle(ids: Sequence[int], draws: Random) -> list[int]:
-    return draws.sample([*ids, FIRST_PIECE], len(ids) + 1)
+    return draws.sample([*ids, NUM_SPECIAL_TOKENS], len(ids) + 1)
 
 
 def test_noise_is_drawn_for_each_side_pair_and_epoch(cache: TokenCache) -> None:
     def targets(seed: int, epoch: int, budget: int = 2000) -> dict[int, list[int]]:
         return {
             index: target
-            for batch in Batches(cache, budget, seed, noise=(None, shuffle)).epoch(epoch)
+            for batch in BatchLoader(cache, budget, seed, noise=(None, shuffle)).epoch(epoch)
             for index, target in zip(batch.indices, rows(batch.target), strict=True)
         }
 
     plain = {int(index): cache.pair(number)[1].tolist() for number, index in enumerate(cache.indices)}
     noised = targets(1, 0)
-    assert all(sorted(noised[index]) == sorted([*plain[index], FIRST_PIECE, END]) for index in plain)
+    assert all(sorted(noised[index]) == sorted([*plain[index], NUM_SPECIAL_TOKENS, EOS]) for index in plain)
     assert noised == targets(1, 0, budget=500)  # whatever batch a pair is in
     assert noised != targets(1, 1)
     assert noised != targets(2, 0)
 
 
 def test_targets_can_be_had_without_their_sources(cache: TokenCache) -> None:
-    batches, numbers = Batches(cache, 2000, seed=1, noise=(None, shuffle), longest=5), np.array([3, 0, 2])
-    alone, whole = batches.targets(numbers), batches.take(numbers).target
+    batches, numbers = BatchLoader(cache, 2000, seed=1, noise=(None, shuffle), max_length=5), np.array([3, 0, 2])
+    alone, whole = batches.targets(numbers), batches.make_batch(numbers).target
     assert torch.equal(alone.data, whole.data)
     assert torch.equal(alone.mask, whole.mask)
 
 
 def test_noise_can_be_on_one_side_only(cache: TokenCache) -> None:
-    plain, noised = (Batches(cache, 2000, seed=1, noise=noise).epoch(0) for noise in (None, (reverse, None)))
+    plain, noised = (BatchLoader(cache, 2000, seed=1, noise=noise).epoch(0) for noise in (None, (reverse, None)))
     for one, other in zip(plain, noised, strict=True):
         assert torch.equal(one.target.data, other.target.data)
         assert [row[-2::-1] for row in rows(one.source)] == [row[:-1] for row in rows(other.source)]
 
 
 def test_the_decoder_reads_begin_and_the_target_without_its_last() -> None:
-    batch = Batch(Padded.of([[7, END], [END]]), Padded.of([[5, 6, END], [END]]), (0, 1))
+    batch = Batch(Padded.from_rows([[7, EOS], [EOS]]), Padded.from_rows([[5, 6, EOS], [EOS]]), (0, 1))
     read = batch.decoder_input()
-    assert read.data.tolist() == [[BEGIN, 5, 6], [BEGIN, PAD, PAD]]
+    assert read.data.tolist() == [[BOS, 5, 6], [BOS, PAD, PAD]]
     assert torch.equal(read.mask, batch.target.mask)
-    assert batch.target.data.tolist() == [[5, 6, END], [END, PAD, PAD]]
+    assert batch.target.data.tolist() == [[5, 6, EOS], [EOS, PAD, PAD]]
 
 
 def test_a_batch_moves_to_a_device() -> None:
-    batch = Batch(Padded.of([[7, END]]), Padded.of([[5, END]]), (3,)).to("meta")
+    batch = Batch(Padded.from_rows([[7, EOS]]), Padded.from_rows([[5, EOS]]), (3,)).to("meta")
     assert {tensor.device.type for tensor in (*batch.source, *batch.target)} == {"meta"}
     assert batch.indices == (3,)
 
 
 def test_rows_are_cut_at_the_longest_allowed(cache: TokenCache) -> None:
-    for batch in Batches(cache, 300, 1, longest=4).epoch(0):
+    for batch in BatchLoader(cache, 300, 1, max_length=4).epoch(0):
         for number, row in zip(batch.indices, rows(batch.source), strict=True):
-            assert row == [*source_ids(cache, number)[:4], END]
+            assert row == [*source_ids(cache, number)[:4], EOS]
 
 
 def test_noise_that_makes_a_row_too_long_is_not_used(cache: TokenCache) -> None:
     def doubled(ids: Sequence[int], draws: Random) -> list[int]:
         return [*ids, *ids]
 
-    for batch in Batches(cache, 300, 1, noise=(doubled, None), longest=6).epoch(0):
+    for batch in BatchLoader(cache, 300, 1, noise=(doubled, None), max_length=6).epoch(0):
         for number, row in zip(batch.indices, rows(batch.source), strict=True):
             plain = source_ids(cache, number)[:6]
-            assert row == [*(plain if len(plain) > 3 else [*plain, *plain]), END]
+            assert row == [*(plain if len(plain) > 3 else [*plain, *plain]), EOS]
 
 
 @pytest.mark.parametrize("count", [127, 255, 256])
 def test_every_pair_comes_whatever_the_size_of_its_number(count: int, tmp_path: Path) -> None:
     (tmp_path / "pairs.tsv").write_text("".join(f"{number % 100} {number // 100}\t1\n" for number in range(count)))
-    few = build_or_open(Corpus([tmp_path / "pairs.tsv"]), TOKENIZER, TOKENIZER, Data(cache=str(tmp_path / "cache")))
-    seen = [index for batch in Batches(few, 50, seed=1).epoch(0) for index in batch.indices]
+    few = open_training_cache(
+        Corpus([tmp_path / "pairs.tsv"]), TOKENIZER, TOKENIZER, DataConfig(cache=str(tmp_path / "cache"))
+    )
+    seen = [index for batch in BatchLoader(few, 50, seed=1).epoch(0) for index in batch.indices]
     assert sorted(seen) == list(range(count))

@@ -21,9 +21,9 @@ from benchmarks.beams.workers.clock import Batches, Decode, read_arrays, work
 from benchmarks.beams.workers.torch_parts import fill, padded
 from benchmarks.peers.environments import TORCH, NotInstalledError, Pins
 
+from weft.core.codec import NUM_SPECIAL_TOKENS
 from weft.core.errors import UserError
-from weft.core.marks import FIRST_PIECE
-from weft.nn.residual import Norm
+from weft.nn.layers import NormPlacement
 
 SHAPE = Shape(layers=2, dim=8, hidden=12, heads=2)
 LINES = {
@@ -76,8 +76,8 @@ def test_pieces_are_words_of_one_tokenizer() -> None:
     found = numbered([[4, 0, 11], [4]], pieces=10)
     assert found.tokenizer.decode(found.rows) == ["4 0 11", "4"]
     assert found.tokenizer.encode(["4 0 11", "4"]) == found.rows
-    assert found.tokenizer.size == FIRST_PIECE + 1 + 12  # the marks, the unknown piece, and the numbers up to 11
-    assert found.tokenizer.unknown == FIRST_PIECE
+    assert found.tokenizer.size == NUM_SPECIAL_TOKENS + 1 + 12  # the marks, the unknown piece, and the numbers up to 11
+    assert found.tokenizer.unknown_id == NUM_SPECIAL_TOKENS
 
 
 def test_sentences_of_a_folder_are_its_test_set(tmp_path: Path) -> None:
@@ -113,8 +113,8 @@ def count(arrays: Weights) -> int:
 
 def test_no_bias_is_zero_and_marks_are_never_chosen(weights: Weights) -> None:
     assert all((array != 0).all() for array in weights.values() if array.ndim == 1)
-    assert (weights["head.bias"][:FIRST_PIECE] == NEVER).all()
-    assert (weights["head.bias"][FIRST_PIECE:] > NEVER / 2).all()
+    assert (weights["head.bias"][:NUM_SPECIAL_TOKENS] == NEVER).all()
+    assert (weights["head.bias"][NUM_SPECIAL_TOKENS:] > NEVER / 2).all()
 
 
 def test_products_are_parted_and_joined_by_rows() -> None:
@@ -134,7 +134,7 @@ def test_products_are_parted_and_joined_by_rows() -> None:
 def test_every_weight_goes_to_opennmt(weights: Weights) -> None:
     found = opennmt.arrays(weights, SHAPE)
     assert count(found) == count(weights)
-    project = weights["decoder.layers.1.attention.project.weight"]
+    project = weights["decoder.layers.1.self_attention.project.weight"]
     parts = [
         found[f"decoder.transformer_layers.1.self_attn.linear_{name}.weight"] for name in ("query", "keys", "values")
     ]
@@ -155,7 +155,7 @@ def test_every_weight_goes_to_ctranslate2(weights: Weights) -> None:
     found = ctranslate2.arrays(weights, SHAPE)
     places, again = 2 * ctranslate2.LONGEST * SHAPE.dim, 2 * weights["source.weight"].size
     assert count(found) == count(weights) + places + again
-    memory = [weights[f"decoder.layers.0.across.{name}.weight"] for name in ("key", "value")]
+    memory = [weights[f"decoder.layers.0.cross_attention.{name}.weight"] for name in ("key", "value")]
     assert (found["decoder.layer.0.attention.linear.1.weight"] == np.concatenate(memory)).all()
     assert "encoder.layer.1.self_attention.layer_norm.gamma" in found
     assert not any("norm.weight" in name for name in found)
@@ -222,7 +222,7 @@ def test_weft_says_the_same_in_any_batches(
 
 
 def test_what_is_expected_depends_on_norm_and_end(sentences: Sentences, weights: Weights, tmp_path: Path) -> None:
-    norms: tuple[Norm, ...] = ("pre", "post")
+    norms: tuple[NormPlacement, ...] = ("pre", "post")
     for norm in norms:
         save(tmp_path / norm, SHAPE, sentences.tokenizer, weights, norm)
     before, after = (outputs(tmp_path / norm, sentences.rows, 4, 3, end=True) for norm in norms)

@@ -7,27 +7,33 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.core.numbers import spoken_minutes
-from weft.optim.schedules import Cosine, InverseSquareRoot, Linear, Schedule, WarmupStableDecay
-from weft.training.budget import ENDLESS, Spent, is_time, steps_that_fit
+from weft.core.formatting import format_minutes
+from weft.optim.schedules import (
+    CosineSchedule,
+    InverseSquareRootSchedule,
+    LearningRateSchedule,
+    LinearSchedule,
+    WarmupStableDecaySchedule,
+)
+from weft.training.time_budget import UNKNOWN_STEPS, TimeSpent, can_fix_steps, steps_in_budget
 
 
 def test_the_steps_take_the_time_that_is_left() -> None:
-    spent = Spent(20.0, [0.5] * 300, [40.0, 12.0, 10.0])  # the latest validation counts
-    steps = steps_that_fit(10, 0.4, spent, every=100)
+    spent = TimeSpent(20.0, [0.5] * 300, [40.0, 12.0, 10.0])  # the latest validation counts
+    steps = steps_in_budget(10, 0.4, spent, validate_every=100)
     validations = steps // 100 + 1 - 3
     assert spent.total() + (steps - 300) * 0.5 + validations * 10 == pytest.approx(600, abs=11)
 
 
 def test_without_a_validation_so_far_only_updates_count() -> None:
-    assert steps_that_fit(1, 0.4, Spent(10.0, [0.5] * 20), every=1000) == 100
+    assert steps_in_budget(1, 0.4, TimeSpent(10.0, [0.5] * 20), validate_every=1000) == 100
 
 
 def test_a_few_disturbed_updates_do_not_count() -> None:
-    quiet, disturbed = Spent(0.0, [0.5] * 40), Spent(0.0, [0.5] * 36 + [5.0] * 4)
+    quiet, disturbed = TimeSpent(0.0, [0.5] * 40), TimeSpent(0.0, [0.5] * 36 + [5.0] * 4)
     left = 60 - disturbed.total()
-    assert steps_that_fit(1, 0.4, quiet, 1000) == 120
-    assert steps_that_fit(1, 0.1, disturbed, 1000) >= 40 + left / 0.53
+    assert steps_in_budget(1, 0.4, quiet, 1000) == 120
+    assert steps_in_budget(1, 0.1, disturbed, 1000) >= 40 + left / 0.53
 
 
 @given(
@@ -40,26 +46,30 @@ def test_a_few_disturbed_updates_do_not_count() -> None:
 def test_the_schedule_never_learns_of_its_end_too_late(
     updates: list[float], validations: list[float], before: float, share: float, minutes: float
 ) -> None:
-    fitting = steps_that_fit(minutes, share, Spent(before, updates, validations), 100)
+    fitting = steps_in_budget(minutes, share, TimeSpent(before, updates, validations), 100)
     assert len(updates) <= share * fitting + 1e-6 * fitting
 
 
 def test_the_moment_comes_when_most_of_the_open_time_is_over() -> None:
-    assert not is_time(10, 0.4, Spent(20.0, [1.0] * 190))
-    assert is_time(10, 0.4, Spent(20.0, [1.0] * 190, [6.0]))
+    assert not can_fix_steps(10, 0.4, TimeSpent(20.0, [1.0] * 190))
+    assert can_fix_steps(10, 0.4, TimeSpent(20.0, [1.0] * 190, [6.0]))
 
 
 @pytest.mark.parametrize(
-    "make", [partial(kind, warmup=10) for kind in (InverseSquareRoot, WarmupStableDecay, Cosine, Linear)]
+    "make",
+    [
+        partial(kind, warmup_steps=10)
+        for kind in (InverseSquareRootSchedule, WarmupStableDecaySchedule, CosineSchedule, LinearSchedule)
+    ],
 )
-def test_in_its_open_part_a_schedule_does_not_depend_on_the_length(make: Callable[[int], Schedule]) -> None:
-    endless, short = make(ENDLESS), make(100)
+def test_in_its_open_part_a_schedule_does_not_depend_on_the_length(make: Callable[[int], LearningRateSchedule]) -> None:
+    endless, short = make(UNKNOWN_STEPS), make(100)
     same = [short(step) == endless(step) for step in range(1, 101)]
-    assert all(same[: round(100 * short.open)])
-    assert short.open == endless.open
-    assert short.open == 1 or not all(same)
+    assert all(same[: round(100 * short.open_fraction)])
+    assert short.open_fraction == endless.open_fraction
+    assert short.open_fraction == 1 or not all(same)
 
 
 def test_minutes_are_spoken_as_people_do() -> None:
-    told = [spoken_minutes(number) for number in (1, 1.0, 2.5, 60)]
+    told = [format_minutes(number) for number in (1, 1.0, 2.5, 60)]
     assert told == ["1 minute", "1 minute", "2.5 minutes", "60 minutes"]

@@ -1,111 +1,183 @@
-"""Charts and squares on a page: axes, lines, what is told to those who cannot see them."""
+"""Figures in a page: every value is in them, they need nothing else, and text stays text."""
 
-import math
 import re
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
-from unit.test_comparison_page import Elements
-from weft.inspect.columns import Seen
-from weft.inspect.grid import Grid
-from weft.report.axes import axis, figure, from_nothing, short, wide_axis
-from weft.report.chart import Chart, Frame, Line, drawn, thinned, told
-from weft.report.squares import small, squares
-from weft.text.words import Span
+from unit.elements import Elements
+from weft.checkpoints.run_log import TrainingHistory
+from weft.text.word_alignment import TokenSpan
+from weft.visualize.figures import PAGE_COLORS, SERIES_COLORS, page_svg
+from weft.visualize.heatmap import Heatmap, SourceImage, heatmap_svg
+from weft.visualize.run_monitor import format_tick
+from weft.visualize.training_curves import (
+    AxisKind,
+    LineChart,
+    Series,
+    StepAxis,
+    chart_svg,
+    describe_chart,
+    draw_chart,
+    format_value,
+    training_charts,
+)
 
-GRID = Grid(("a b",), (), ("Ein", "<end>"), ("a", "<end>"), np.array([[0.9, 0.1], [0.0, 0.6]]), "attention weight")
+WEIGHTS = Heatmap(
+    ("a b",), (), ("Ein", "<end>"), ("a", "<end>"), np.array([[0.9, 0.1], [0.0, 0.6]]), "attention weight"
+)
+LOSS = LineChart(
+    "Loss",
+    [Series("training", 0, [(1, 8.0), (50, 4.0), (100, 2.0)]), Series("validation", 1, [(50, 5.0)])],
+    "linear",
+    ("clipped to", 3.0),
+)
+
+
+def test_a_chart_is_drawn_and_described() -> None:
+    description = "Loss over the steps. training: from 8 at step 1 to 2 at step 100. validation: 5 at step 50."
+    assert describe_chart(LOSS) == description
+    seen = Elements(chart_svg(LOSS, StepAxis(100, best=50, diagnosed=[101])))
+    assert ("role", "img") in seen.attributes
+    assert ("aria-label", description) in seen.attributes
+    for text in ("step 1, training 8", "step 50, training 4, validation 5", "step 100, training 2", "clipped to 3"):
+        assert text in seen.words
+    styles = " ".join(value or "" for name, value in seen.attributes if name == "style")
+    assert "var(--s0)" in styles
+    assert "var(--s1)" in styles
+
+
+def test_every_series_is_drawn_over_the_same_steps() -> None:
+    axes = draw_chart(LOSS, StepAxis(200, best=50, diagnosed=[201])).axes[0]
+    assert axes.get_xlim() == (0, 200)
+    drawn = [line.get_xydata().tolist() for line in axes.lines]  # type: ignore[union-attr]
+    for series in LOSS.series:
+        assert [list(map(float, point)) for point in series.points] in drawn
+    assert [200.0, 1.02] in [points[0] for points in drawn]  # a step that failed is marked at the last one
 
 
 @pytest.mark.parametrize(
-    ("values", "ticks"),
+    ("axis", "values", "scale", "lowest"),
     [
-        ([2.3, 8.9], [2, 4, 6, 8, 10]),
-        ([0.0, 0.004], [0, 0.001, 0.002, 0.003, 0.004]),
-        ([7.0, 7.0], [2, 4, 6, 8, 10, 12]),
-        ([0.0, 0.0], [0, 0.2, 0.4, 0.6, 0.8, 1]),
-        ([-3.0, 1.0], [-3, -2, -1, 0, 1]),
+        ("log", [0.02, 300.0], "log", None),
+        ("log", [1.0, 20.0], "linear", None),
+        ("log", [0.0, 300.0], "linear", None),
+        ("from zero", [28.0, 31.0], "linear", 0.0),
+        ("from zero", [0.0, 0.0], "linear", 0.0),
+        ("linear", [7.0, 7.0], "linear", None),
     ],
 )
-def test_ticks_are_round_and_hold_all_values(values: list[float], ticks: list[float]) -> None:
-    assert axis(values).ticks == pytest.approx(ticks)
-
-
-def test_what_goes_over_powers_of_ten_is_drawn_so() -> None:
-    far = wide_axis([0.02, 300.0])
-    assert far.logarithmic
-    assert far.ticks == (0.1, 1.0, 10.0, 100.0)
-    assert far(math.sqrt(0.02 * 300)) == pytest.approx(0.5)
-    assert not wide_axis([1.0, 20.0]).logarithmic
-    assert not wide_axis([0.0, 300.0]).logarithmic
-    assert from_nothing([28.0, 31.0]).low == 0
-
-
-def test_numbers_fit_an_axis() -> None:
-    assert [short(value) for value in (0, 0.004, 4e-05, 2.5, 1500, 25_000)] == [
-        "0",
-        "0.004",
-        "4e-05",
-        "2.5",
-        "1,500",
-        "25k",
-    ]
-    assert [figure(value) for value in (1386.4, 26.93, 0.00125)] == ["1,386", "26.9", "0.00125"]
+def test_the_axis_suits_the_values(axis: AxisKind, values: list[float], scale: str, lowest: float | None) -> None:
+    chart = LineChart("x", [Series("x", 0, list(enumerate(values)))], axis)
+    drawn = draw_chart(chart, StepAxis(1)).axes[0]
+    low, high = drawn.get_ylim()
+    assert drawn.get_yscale() == scale
+    assert low <= min(values) <= max(values) <= high
+    assert lowest in (None, low)
 
 
 def test_thousands_of_points_become_few_and_no_peak_is_lost() -> None:
-    points = [(float(step), 1.0) for step in range(10_000)]
-    points[7_777] = (7_777.0, 99.0)
-    few = thinned(points, 100)
-    assert len(few) <= 100
-    assert (7_777.0, 99.0) in few
-    assert few == sorted(few)
+    points = [(step, 1.0) for step in range(10_000)]
+    points[7_777] = (7_777, 99.0)
+    chart = LineChart("x", [Series("x", 0, points)], "linear")
+    drawn = draw_chart(chart, StepAxis(10_000)).axes[0].lines[0].get_xydata().tolist()  # type: ignore[union-attr]
+    assert len(drawn) <= 1000
+    assert [7_777.0, 99.0] in drawn
+    assert len(chart_svg(chart, StepAxis(10_000))) < 40_000
 
 
-def test_a_chart_is_drawn_and_told() -> None:
-    line = Line("training", 0, [(1.0, 8.0), (50.0, 4.0), (100.0, 2.0)])
-    chart = Chart("Loss", [line, Line("validation", 1, [(50.0, 5.0)])], axis([2.0, 8.0]), ("clipped to", 3.0))
-    assert told(chart) == "Loss over the steps. training: from 8 at step 1 to 2 at step 100. validation: 5 at step 50."
-    seen = Elements(drawn(chart, Frame(100, best=50, noted=[101])).source)
-    assert ("role", "img") in seen.attributes
-    assert ("aria-label", told(chart)) in seen.attributes
-    assert "step 50, training 4, validation 5" in seen.words
-    assert "clipped to 3" in seen.words
-    paths = [value or "" for name, value in seen.attributes if name == "d"]
-    numbers = [float(number) for path in paths for number in re.findall(r"\d+\.\d", path)]
-    assert max(numbers) <= 440  # even what was noted after the last report
+def test_numbers_are_short() -> None:
+    assert [format_value(value) for value in (1386.4, 26.93, 0.00125)] == ["1,386", "26.9", "0.00125"]
+    ticks = {0: "0", 0.25: "0.25", 12.0: "12", 4500: "4.5k", 2e6: "2M", 2e-4: "2e-4", -1.5: "-1.5"}
+    assert [format_tick(value) for value in ticks] == list(ticks.values())
 
 
-def test_squares_are_named_and_the_darkest_is_full() -> None:
-    seen = Elements(squares(GRID).source)
-    said = "attention weight, for each row the column that has most. Ein: a; <end>: <end>"
-    assert ("aria-label", said) in seen.attributes
-    assert [value for name, value in seen.attributes if name == "fill-opacity"] == ["1.00", "0.11", "0.67"]
-    assert "Ein, a: 0.90" in seen.words
-
-
-def test_squares_stand_below_the_picture_that_was_read() -> None:
-    ink = np.zeros((8, 4), np.uint8)
-    found = squares(GRID, Seen(ink, columns=2.0), [Span("x", 0, 1)]).source
-    seen = Elements(found)
-    (address,) = [value or "" for name, value in seen.attributes if name == "href"]
-    assert address.startswith("data:image/png;base64,")
-    assert "x" in seen.words
-    assert "a" not in seen.words  # columns of a picture have no names of their own
-
-
-def test_small_squares_are_one_path_a_darkness() -> None:
-    seen = Elements(small(GRID.values, "layer 1, head 2").source)
-    assert sorted(value or "" for name, value in seen.attributes if name == "d") == [
-        "M0 0h1v1h-1z",
-        "M1 0h1v1h-1z",
-        "M1 1h1v1h-1z",
+def test_a_chart_for_everything_that_was_logged() -> None:
+    history = TrainingHistory()
+    report = {"loss": 3.0, "accuracy": 10.0, "learning_rate": 1e-3, "gradient_norm": 2.0, "tokens_per_second": 9.0}
+    history.add({"step": 1, **report})
+    statistics = {"repetition": 2.0, "repetition_of_references": 1.0, "copy": 0.0}
+    scores = {"loss": 2.5, "perplexity": 12.0, "bleu": 3.0, "ter": 90.0, "output_statistics": statistics}
+    history.add({"step": 1, "validation": scores})
+    charts = {chart.title: [series.name for series in chart.series] for chart in training_charts(history, 1.0)}
+    assert list(charts.values()) == [
+        ["training", "validation"],
+        ["bleu"],
+        ["ter"],
+        ["training"],
+        ["perplexity"],
+        ["learning rate"],
+        ["gradient norm"],
+        ["tokens per second"],
+        ["repeated", "repeated in references", "copied"],
     ]
-    assert "layer 1, head 2" in seen.words
+    assert list(training_charts(TrainingHistory(), None)) == []
 
 
-def test_thousands_of_squares_are_few_elements() -> None:
+def pictures() -> Iterator[str]:
+    yield chart_svg(LOSS, StepAxis(100))
+    yield heatmap_svg(WEIGHTS)
+    posteriors = WEIGHTS._replace(value_name="probability")
+    yield heatmap_svg(posteriors, SourceImage(np.zeros((8, 4), np.uint8), 2.0), [TokenSpan("x", 0, 1)])
+
+
+def test_a_figure_needs_nothing_else() -> None:
+    for source in pictures():
+        seen = Elements(source)
+        assert not {"script", "style", "metadata"} & set(seen.names)
+        assert not re.search(r"url\(|@import|https?:|xmlns|font-family", source)
+        assert "id" not in {name for name, _ in seen.attributes}  # several figures fit into one page
+        links = [value or "" for name, value in seen.attributes if name == "href"]
+        assert all(link.startswith("data:image/png;base64,") for link in links)
+
+
+def test_equal_figures_are_equal() -> None:
+    assert list(pictures()) == list(pictures())
+
+
+def test_colors_are_those_of_the_page() -> None:
+    assert [PAGE_COLORS[color] for color in SERIES_COLORS] == [f"var(--s{number})" for number in range(6)]
+    styles = [value or "" for name, value in Elements(chart_svg(LOSS, StepAxis(100))).attributes if name == "style"]
+    assert not any(re.search("#[0-9a-f]{6}", style) for style in styles)
+
+
+def test_text_stays_text() -> None:
+    def draw() -> Figure:
+        figure = Figure()
+        figure.text(0, 0, "<b>&amp;</b>", gid="hover:<i>")
+        return figure
+
+    seen = Elements(page_svg(draw, 'a "b" <c>'))
+    assert not {"b", "i", "c"} & set(seen.names)
+    assert ("aria-label", 'a "b" <c>') in seen.attributes
+    assert "<b>&amp;</b>" in seen.words
+    assert "<i>" in seen.words
+
+
+def test_cells_have_labels_and_values() -> None:
+    seen = Elements(heatmap_svg(WEIGHTS))
+    description = "attention weight; the largest column of each row: Ein: a; <end>: <end>"
+    assert ("aria-label", description) in seen.attributes
+    for text in ("Ein, a: 0.90", "Ein, <end>: 0.10", "<end>, <end>: 0.60", "attention weight"):
+        assert text in seen.words
+    assert "<end>, a: 0.00" not in seen.words
+    assert "a b" not in seen.words  # the title is text of the page
+    assert seen.words.count("Ein") == seen.words.count("a") == 1
+
+
+def test_cells_stand_below_the_image_that_was_read() -> None:
+    seen = Elements(heatmap_svg(WEIGHTS, SourceImage(np.zeros((8, 4), np.uint8), 2.0), [TokenSpan("x", 0, 1)]))
+    assert seen.names.count("image") == 3  # the source, the cells, the color bar
+    assert "x" in seen.words
+    assert "a" not in seen.words  # columns of an image have no names
+
+
+def test_thousands_of_cells_are_few_elements() -> None:
     names = tuple(map(str, range(100)))
-    seen = Elements(squares(GRID._replace(rows=names, columns=names, values=np.full((100, 100), 0.01))).source)
-    assert seen.names.count("rect") == seen.names.count("path") == 1
-    assert seen.names.count("text") == 200
+    large = WEIGHTS._replace(rows=names, columns=names, values=np.full((100, 100), 0.01))
+    seen = Elements(heatmap_svg(large))
+    assert "title" not in seen.names
+    assert len(seen.names) < 1500
+    assert all(seen.words.count(name) == 2 for name in names[2:])

@@ -8,17 +8,16 @@ from typing import Any
 
 import pytest
 
-from weft.check.changes import LOG
-from weft.check.encodings import likely_encoding
-from weft.check.fixing import names_in_copy
-from weft.check.inputs import read_inputs
-from weft.check.judging import Judge
-from weft.check.kinds import DEALT_WITH, KINDS, kinds_to_keep
-from weft.check.render import as_json, has_serious, render
-from weft.check.run import Checked, check, fix
-from weft.check.showing import excerpt, visible
+from weft.cli.check import read_check_inputs
 from weft.core.errors import UserError
-from weft.data.kinds import CONTROL, ENCODING, NAMES
+from weft.core.formatting import escape_unprintable
+from weft.data.checks.cleaning import CHANGE_LOG, copied_file_names
+from weft.data.checks.encodings import guess_encoding
+from weft.data.checks.outliers import ProblemDetector
+from weft.data.checks.pair_problems import is_mojibake, repair_mojibake
+from weft.data.checks.problem_kinds import FIXABLE, PROBLEM_KINDS, parse_ignored_kinds
+from weft.data.checks.problem_report import check_reports_to_json, excerpt, format_check_reports, has_serious_problems
+from weft.data.checks.quality_check import CheckResult, check_corpora, clean_training_data
 
 GOOD = [
     (f"The man saw the number {i} and went on to the house.", f"Der Mann sah die Nummer {i} und ging nach Hause, süß.")
@@ -26,7 +25,7 @@ GOOD = [
 ]
 
 Pairs = Sequence[tuple[str | bytes, str | bytes]]
-Looker = Callable[..., Checked]
+Looker = Callable[..., CheckResult]
 
 
 def as_bytes(line: str | bytes) -> bytes:
@@ -45,24 +44,24 @@ def write(folder: Path, name: str, pairs: Pairs) -> list[str]:
 def looked(tmp_path: Path) -> Looker:
     """Check these pairs, perhaps beside others that are held out."""
 
-    def look(pairs: Pairs, valid: Pairs = ()) -> Checked:
+    def look(pairs: Pairs, valid: Pairs = ()) -> CheckResult:
         held_out = write(tmp_path, "valid", valid) if valid else []
-        inputs = read_inputs(write(tmp_path, "train", pairs), [], {"valid": held_out}, None)
+        inputs = read_check_inputs(write(tmp_path, "train", pairs), [], {"valid": held_out}, None)
         folder = tmp_path / "meanwhile"
         folder.mkdir()
-        return check(inputs, folder, lambda name, done: None)
+        return check_corpora(inputs, folder, lambda name, done: None)
 
     return look
 
 
-def kinds_in(checked: Checked) -> dict[str, int]:
-    return {one.kind: one.count for one in checked.corpora[0].found if one.count}
+def kinds_in(checked: CheckResult) -> dict[str, int]:
+    return {one.kind: one.count for one in checked.corpora[0].problems if one.count}
 
 
 def test_good_data_has_no_problem(looked: Looker) -> None:
     checked = looked(GOOD, [("Another line.", "Eine andere Zeile.")])
     assert kinds_in(checked) == {}
-    assert not has_serious(checked.corpora, 0)
+    assert not has_serious_problems(checked.corpora, 0)
 
 
 @pytest.mark.parametrize(
@@ -72,10 +71,10 @@ def test_good_data_has_no_problem(looked: Looker) -> None:
         ("control", "A\0 line.", "Eine Zeile."),
         ("control", "A line.", "Eine\u2028Zeile."),
         ("control", "A line.", "Eine\x85 Zeile."),
-        ("mark", "A line.", "Eine \ufeffZeile."),
-        ("lost", "A line.", "Eine sch\ufffdne Zeile."),
-        ("garbled", "A line.", "Eine schÃ¶ne Zeile."),
-        ("garbled", "It\u00e2\u20ac\u2122s a line.", "Eine Zeile."),
+        ("bom", "A line.", "Eine \ufeffZeile."),
+        ("replacement", "A line.", "Eine sch\ufffdne Zeile."),
+        ("mojibake", "A line.", "Eine schÃ¶ne Zeile."),
+        ("mojibake", "It\u00e2\u20ac\u2122s a line.", "Eine Zeile."),
         ("empty", " ", "Eine Zeile."),
         ("empty", "A line.", "\u3000"),
         ("identical", "A line. ", "A line."),
@@ -93,12 +92,12 @@ def test_good_data_has_no_problem(looked: Looker) -> None:
 def test_each_kind(kind: str, source: str | bytes, target: str | bytes, looked: Looker, tmp_path: Path) -> None:
     checked = looked([*GOOD, (source, target), ("One more.", "Noch eine.")])
     assert kinds_in(checked) == {kind: 1}
-    found = checked.corpora[0].of(kind)
+    found = checked.corpora[0].find(kind)
     assert found is not None
-    (place,) = found.places
+    (place,) = found.examples
     assert (place.file, place.line) == (str(tmp_path / "train.en"), len(GOOD) + 1)
-    assert f"train.en, line {len(GOOD) + 1}: " in render(checked.corpora)
-    assert NAMES[kind] in KINDS
+    assert f"train.en, line {len(GOOD) + 1}: " in format_check_reports(checked.corpora)
+    assert kind in PROBLEM_KINDS
 
 
 @pytest.mark.parametrize(
@@ -120,14 +119,14 @@ def test_what_is_no_problem(source: str, target: str, looked: Looker) -> None:
 
 
 def test_lines_without_a_partner(tmp_path: Path) -> None:
-    inputs = read_inputs(write(tmp_path, "train", GOOD), [], {}, None)
+    inputs = read_check_inputs(write(tmp_path, "train", GOOD), [], {}, None)
     longer = (tmp_path / "train.de").read_text("utf-8") + "Eine Zeile.\nNoch eine.\n"
     (tmp_path / "train.de").write_text(longer, "utf-8")
     (tmp_path / "meanwhile").mkdir()
-    checked = check(inputs, tmp_path / "meanwhile", lambda name, done: None)
+    checked = check_corpora(inputs, tmp_path / "meanwhile", lambda name, done: None)
     assert kinds_in(checked) == {"unpaired": 2}
     with pytest.raises(UserError, match="one file has more lines"):
-        fix(inputs, checked, 0, tmp_path / "out", tmp_path / "meanwhile")
+        clean_training_data(inputs, checked, 0, tmp_path / "out", tmp_path / "meanwhile")
 
 
 def test_many_targets(looked: Looker) -> None:
@@ -136,7 +135,7 @@ def test_many_targets(looked: Looker) -> None:
 
 def test_five_targets_are_many(looked: Looker) -> None:
     pairs = [("Right.", f"Gut so, {word}.") for word in "abcde"]
-    assert kinds_in(looked([*GOOD, *pairs, pairs[0]])) == {"targets": 5, "duplicate": 1}
+    assert kinds_in(looked([*GOOD, *pairs, pairs[0]])) == {"many-targets": 5, "duplicate": 1}
 
 
 def test_leaks(looked: Looker) -> None:
@@ -144,8 +143,8 @@ def test_leaks(looked: Looker) -> None:
     assert kinds_in(checked) == {"leaked-source": 2, "leaked-pair": 1}
     valid = checked.corpora[1]
     assert (valid.count("leaked-source"), valid.count("leaked-pair")) == (2, 1)
-    assert has_serious(checked.corpora, 0)
-    assert not has_serious(checked.corpora, DEALT_WITH)
+    assert has_serious_problems(checked.corpora, 0)
+    assert not has_serious_problems(checked.corpora, FIXABLE)
 
 
 def test_a_side_may_have_several_scripts(looked: Looker) -> None:
@@ -167,20 +166,22 @@ def test_rows_without_a_pair(tmp_path: Path) -> None:
     for name, count in (("a.tsv", 1), ("b.jsonl", 2)):
         folder = tmp_path / f"meanwhile {name}"
         folder.mkdir()
-        checked = check(read_inputs([str(tmp_path / name)], [], {}, None), folder, lambda name, done: None)
-        assert kinds_in(checked) == {"broken": count}
+        checked = check_corpora(
+            read_check_inputs([str(tmp_path / name)], [], {}, None), folder, lambda name, done: None
+        )
+        assert kinds_in(checked) == {"malformed": count}
 
 
 def test_utf_16_is_read(tmp_path: Path) -> None:
     names = write(tmp_path, "train", GOOD)
     Path(names[1]).write_bytes("".join(f"{target}\n" for _, target in GOOD).encode("utf-16"))
     (tmp_path / "meanwhile").mkdir()
-    inputs = read_inputs(names, [], {}, None)
-    checked = check(inputs, tmp_path / "meanwhile", lambda name, done: None)
+    inputs = read_check_inputs(names, [], {}, None)
+    checked = check_corpora(inputs, tmp_path / "meanwhile", lambda name, done: None)
     assert kinds_in(checked) == {"encoding": len(GOOD)}
-    assert fix(inputs, checked, 0, tmp_path / "out", tmp_path / "meanwhile").kept == len(GOOD)
+    assert clean_training_data(inputs, checked, 0, tmp_path / "out", tmp_path / "meanwhile").kept == len(GOOD)
     assert (tmp_path / "out" / "train.de").read_text("utf-8").split("\n")[:-1] == [target for _, target in GOOD]
-    assert json.loads((tmp_path / "out" / LOG).read_text("utf-8"))["before"] == "UTF-16"
+    assert json.loads((tmp_path / "out" / CHANGE_LOG).read_text("utf-8"))["before"] == "UTF-16"
 
 
 def test_what_fix_does(tmp_path: Path) -> None:
@@ -192,21 +193,21 @@ def test_what_fix_does(tmp_path: Path) -> None:
         ("A mix.", b"\xe9 \xc3\xa9"),
         ("A copy of it.", "A copy of it."),
     ]
-    inputs = read_inputs(write(tmp_path, "train", [*pairs, *GOOD]), [], {}, None)
+    inputs = read_check_inputs(write(tmp_path, "train", [*pairs, *GOOD]), [], {}, None)
     folder = tmp_path / "meanwhile"
     folder.mkdir()
-    checked = check(inputs, folder, lambda name, done: None)
-    done = fix(inputs, checked, kinds_to_keep(["identical"]), tmp_path / "out", folder)
+    checked = check_corpora(inputs, folder, lambda name, done: None)
+    done = clean_training_data(inputs, checked, parse_ignored_kinds(["identical"]), tmp_path / "out", folder)
     assert done == (4 + len(GOOD), 3, 1)
     first = [(tmp_path / "out" / f"train.{side}").read_bytes().split(b"\n")[:4] for side in ("en", "de")]
     assert first[0] == [b"A line.", b"A sweet line.", b"A li ne.", b"A copy of it."]
     assert first[1] == [b"Eine Zeile.\r", latin.encode(), "Schön.".encode(), b"A copy of it."]
-    changes = [json.loads(line) for line in (tmp_path / "out" / LOG).read_text("utf-8").split("\n")[:-1]]
-    assert [(Path(change["file"]).name, change["line"], change["what"]) for change in changes] == [
-        ("train.en", 1, "mark"),
+    changes = [json.loads(line) for line in (tmp_path / "out" / CHANGE_LOG).read_text("utf-8").split("\n")[:-1]]
+    assert [(Path(change["file"]).name, change["line"], change["change"]) for change in changes] == [
+        ("train.en", 1, "bom"),
         ("train.de", 2, "encoding"),
-        ("train.en", 3, "control, garbled"),
-        ("train.de", 3, "control, garbled"),
+        ("train.en", 3, "control, mojibake"),
+        ("train.de", 3, "control, mojibake"),
         ("train.en", 4, "dropped: encoding"),
     ]
     assert changes[1]["before"].encode("utf-8", "surrogateescape") == latin.encode("cp1252")
@@ -218,8 +219,10 @@ def test_other_columns_fields_and_packing_stay(tmp_path: Path) -> None:
     for name in ("a.tsv.gz", "b.jsonl"):
         folder = tmp_path / f"meanwhile {name}"
         folder.mkdir()
-        inputs = read_inputs([str(tmp_path / name)], [], {}, None)
-        fix(inputs, check(inputs, folder, lambda name, done: None), 0, tmp_path / f"out {name}", folder)
+        inputs = read_check_inputs([str(tmp_path / name)], [], {}, None)
+        clean_training_data(
+            inputs, check_corpora(inputs, folder, lambda name, done: None), 0, tmp_path / f"out {name}", folder
+        )
     assert gzip.decompress((tmp_path / "out a.tsv.gz" / "a.tsv.gz").read_bytes()) == (
         b"a b\tc d\tnote\te\ne f\tg h\tmore\n"
     )
@@ -228,78 +231,94 @@ def test_other_columns_fields_and_packing_stay(tmp_path: Path) -> None:
 
 
 def test_nothing_is_written_if_nothing_is_left(tmp_path: Path) -> None:
-    inputs = read_inputs(write(tmp_path, "train", [("", "x"), ("A b.", "A b.")]), [], {}, None)
+    inputs = read_check_inputs(write(tmp_path, "train", [("", "x"), ("A b.", "A b.")]), [], {}, None)
     folder = tmp_path / "meanwhile"
     folder.mkdir()
     with pytest.raises(UserError, match="would leave nothing"):
-        fix(inputs, check(inputs, folder, lambda name, done: None), 0, tmp_path / "out", folder)
+        clean_training_data(inputs, check_corpora(inputs, folder, lambda name, done: None), 0, tmp_path / "out", folder)
     assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize("change", [1, -1])
 def test_files_that_change_meanwhile_are_told(change: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A line more or less than there were when they were looked at."""
-    names, really = write(tmp_path, "train", GOOD), Judge.remaining
+    names, really = write(tmp_path, "train", GOOD), ProblemDetector.detect_remaining
 
-    def late(judge: Judge, folder: Path, dropped: int) -> Any:
+    def late(judge: ProblemDetector, folder: Path, dropped: int) -> Any:
         write(tmp_path, "train", [*GOOD, ("New.", "Neu.")] if change > 0 else GOOD[:change])
         return really(judge, folder, dropped)
 
-    inputs, folder = read_inputs(names, [], {}, None), tmp_path / "meanwhile"
+    inputs, folder = read_check_inputs(names, [], {}, None), tmp_path / "meanwhile"
     folder.mkdir()
-    checked = check(inputs, folder, lambda name, done: None)
-    monkeypatch.setattr(Judge, "remaining", late)
-    with pytest.raises(UserError, match="changed while it was read; start again"):
-        fix(inputs, checked, 0, tmp_path / "out", folder)
+    checked = check_corpora(inputs, folder, lambda name, done: None)
+    monkeypatch.setattr(ProblemDetector, "detect_remaining", late)
+    with pytest.raises(UserError, match="changed while it was read"):
+        clean_training_data(inputs, checked, 0, tmp_path / "out", folder)
     assert not (tmp_path / "out").exists()
 
 
 def test_what_becomes_strange_once_others_are_gone_is_dropped_too(tmp_path: Path) -> None:
     uneven = [(f"A line about {i} things.", "Это слишком длинная строка. " * 7 + str(i)) for i in range(10)]
     few = [(f"A line about {i} things.", f"Строка про {i} вещей.") for i in range(2)]
-    inputs = read_inputs(write(tmp_path, "train", [*GOOD, *uneven, *few]), [], {}, None)
+    inputs = read_check_inputs(write(tmp_path, "train", [*GOOD, *uneven, *few]), [], {}, None)
     folder = tmp_path / "meanwhile"
     folder.mkdir()
-    checked = check(inputs, folder, lambda name, done: None)
+    checked = check_corpora(inputs, folder, lambda name, done: None)
     assert kinds_in(checked) == {"ratio": len(uneven)}  # enough of them for a script of the side
-    assert fix(inputs, checked, 0, tmp_path / "out", folder) == (len(GOOD), 0, len(uneven) + len(few))
+    assert clean_training_data(inputs, checked, 0, tmp_path / "out", folder) == (len(GOOD), 0, len(uneven) + len(few))
 
 
 def test_encodings_are_borne_out_by_the_other_lines() -> None:
     def lines(text: str, encoding: str) -> list[str]:
         return [text.encode(encoding).decode("utf-8", "surrogateescape")]
 
-    assert likely_encoding(lines("Größe und süß", "cp1252"), set("öüß")) == "cp1252"
-    assert likely_encoding(lines("Привет, мир", "cp1251"), set("Приветмрдлуя")) == "cp1251"
-    assert likely_encoding(lines("Привет, мир", "koi8-r"), set("Приветмрдлуя")) == "koi8-r"
-    assert likely_encoding(lines("zażółć", "cp1250"), set("ążółćźńęś")) == "cp1250"
-    assert likely_encoding(lines("Größe und süß", "cp1252"), set("日本語")) is None
-    assert likely_encoding(lines("Größe und süß, aber Strümpfe", "cp1252"), set()) == "cp1252"
-    assert likely_encoding(lines("Привет, мир", "cp1251"), set()) is None
+    assert guess_encoding(lines("Größe und süß", "cp1252"), set("öüß")) == "cp1252"
+    assert guess_encoding(lines("Привет, мир", "cp1251"), set("Приветмрдлуя")) == "cp1251"
+    assert guess_encoding(lines("Привет, мир", "koi8-r"), set("Приветмрдлуя")) == "koi8-r"
+    assert guess_encoding(lines("zażółć", "cp1250"), set("ążółćźńęś")) == "cp1250"
+    assert guess_encoding(lines("Größe und süß", "cp1252"), set("日本語")) is None
+    assert guess_encoding(lines("Größe und süß, aber Strümpfe", "cp1252"), set()) == "cp1252"
+    assert guess_encoding(lines("Привет, мир", "cp1251"), set()) is None
 
 
 def test_names_in_the_copy(tmp_path: Path) -> None:
     one, two = tmp_path / "a" / "x.tsv", tmp_path / "b" / "x.tsv"
-    assert names_in_copy([one]) == {one: "x.tsv"}
-    assert names_in_copy([one, two]) == {one: "a/x.tsv", two: "b/x.tsv"}
+    assert copied_file_names([one]) == {one: "x.tsv"}
+    assert copied_file_names([one, two]) == {one: "a/x.tsv", two: "b/x.tsv"}
 
 
 def test_what_nobody_sees_is_shown() -> None:
-    assert visible("a\0b\u2028\udce9\U000e0001") == "a\\x00b\\u2028\\xe9\\U000e0001"
-    assert excerpt("x" * 100 + "\0" + "y" * 100, CONTROL) == "..." + "x" * 12 + "\\x00" + "y" * 35 + "..."
-    assert excerpt("caf\udce9", ENCODING) == "caf\\xe9 (byte 0xE9 at position 4)"
+    assert escape_unprintable("a\0b\u2028\udce9\U000e0001") == "a\\x00b\\u2028\\xe9\\U000e0001"
+    assert excerpt("x" * 100 + "\0" + "y" * 100, "control") == "..." + "x" * 12 + "\\x00" + "y" * 35 + "..."
+    assert excerpt("caf\udce9", "encoding") == "caf\\xe9 (byte 0xE9 at position 4)"
 
 
 def test_json_holds_the_same(looked: Looker) -> None:
-    value = json.loads(json.dumps(as_json(looked([*GOOD, ("A\0 b.", "C d.")]).corpora)))
-    found = {one["kind"]: one for one in value["corpora"][0]["found"]}
+    value = json.loads(json.dumps(check_reports_to_json(looked([*GOOD, ("A\0 b.", "C d.")]).corpora)))
+    found = {one["kind"]: one for one in value["corpora"][0]["problems"]}
     assert value["serious"] is True
     assert found["control"]["count"] == 1
-    assert found["control"]["places"][0]["source"] == "A\\x00 b."
+    assert found["control"]["examples"][0]["source"] == "A\\x00 b."
     assert "unknown" not in found  # nothing told what is
 
 
 def test_every_kind_has_its_words() -> None:
-    assert KINDS.keys() == set(NAMES.values())
-    assert len(set(NAMES.values())) == len(NAMES)
-    assert all(about.fix or about.advice for about in KINDS.values())
+    assert len({about.bit for about in PROBLEM_KINDS.values()}) == len(PROBLEM_KINDS)
+    assert all(about.fix or about.advice for about in PROBLEM_KINDS.values())
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "latin-1"])
+@pytest.mark.parametrize(
+    "text",
+    ["Größe", "über SÃO PAULO", "Это язык", "これは文です", "Zażółć gęślą jaźń", "It’s 5 €", "Hi 👩", "10\u00a0km"],
+)
+def test_mojibake_is_found_and_repaired(text: str, encoding: str) -> None:
+    garbled = "".join(bytes([byte]).decode(encoding, "ignore") or chr(byte) for byte in text.encode())
+    assert is_mojibake(garbled)
+    assert repair_mojibake(garbled) == text
+    assert not is_mojibake(text)
+
+
+def test_mojibake_beside_other_text_is_not_guessed() -> None:
+    assert is_mojibake("schÃ¶n, 日本")
+    assert repair_mojibake("schÃ¶n, 日本") == "schÃ¶n, 日本"

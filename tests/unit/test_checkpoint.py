@@ -4,7 +4,7 @@ from pathlib import Path
 
 import torch
 
-from weft.store.checkpoint import Checkpoint, newest_checkpoint, save_checkpoint, steps_in
+from weft.checkpoints.checkpoint import Checkpoint, checkpoint_paths, load_newest_checkpoint, save_checkpoint
 
 
 def save(folder: Path, step: int) -> None:
@@ -18,7 +18,7 @@ def damage(folder: Path, step: int) -> None:
 def test_the_newest_two_are_kept(tmp_path: Path) -> None:
     for step in (1, 2, 30):
         save(tmp_path, step)
-    assert [path.name for path in steps_in(tmp_path)] == ["step-00000002", "step-00000030"]
+    assert [path.name for path in checkpoint_paths(tmp_path)] == ["step-00000002", "step-00000030"]
 
 
 def test_the_newest_whole_one_is_taken_and_the_others_told(tmp_path: Path) -> None:
@@ -26,11 +26,11 @@ def test_the_newest_whole_one_is_taken_and_the_others_told(tmp_path: Path) -> No
         save(tmp_path, step)
     damage(tmp_path, 2)
     told: list[str] = []
-    checkpoint = newest_checkpoint(tmp_path, told.append)
+    checkpoint = load_newest_checkpoint(tmp_path, told.append)
     assert checkpoint is not None
     assert checkpoint.state == {"step": 1}
     assert checkpoint.groups["weights"]["w"].item() == 1.0
-    assert [line.startswith(f"passed over: {tmp_path}/step-00000002/weights.safetensors") for line in told] == [True]
+    assert [line.startswith(f"skipped: {tmp_path}/step-00000002/weights.safetensors") for line in told] == [True]
 
 
 def test_damaged_ones_from_later_steps_do_not_push_out_a_new_one(tmp_path: Path) -> None:
@@ -38,10 +38,10 @@ def test_damaged_ones_from_later_steps_do_not_push_out_a_new_one(tmp_path: Path)
         save(tmp_path, step)
         damage(tmp_path, step)
     save(tmp_path, 5)
-    checkpoint = newest_checkpoint(tmp_path, lambda _: None)
+    checkpoint = load_newest_checkpoint(tmp_path, lambda _: None)
     assert checkpoint is not None
     assert checkpoint.state == {"step": 5}
 
 
 def test_without_any_there_is_none(tmp_path: Path) -> None:
-    assert newest_checkpoint(tmp_path / "checkpoints", lambda _: None) is None
+    assert load_newest_checkpoint(tmp_path / "checkpoints", lambda _: None) is None

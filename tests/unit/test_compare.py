@@ -7,17 +7,23 @@ from pathlib import Path
 import pytest
 
 from weft.cli.compare import compare as compare_files
-from weft.cli.comparing import Comparing
-from weft.cli.options import refuse
+from weft.cli.options import check_tokenize_option, parse_metric_options, refuse_options
 from weft.core.errors import UserError
-from weft.metric.breakdown import by_frequency, by_length, frequencies, labels
-from weft.metric.compare import Comparison, Settings, compare
-from weft.metric.confusions import confusions
-from weft.metric.evaluate import count
-from weft.metric.lines import Lines, Options
-from weft.metric.material import Material, System, names_of, read_material
-from weft.metric.render_comparison import as_json, render
-from weft.report.page import compare_on_page
+from weft.metrics.comparison import (
+    Comparison,
+    ComparisonSettings,
+    bucket_labels,
+    compare_systems,
+    find_confusions,
+    scores_by_frequency,
+    scores_by_length,
+    word_frequencies,
+)
+from weft.metrics.corpus_metrics import metric_statistics
+from weft.metrics.references import ComparisonData, SystemOutput, read_comparison_data, system_names
+from weft.metrics.score_report import comparison_to_json, format_comparison
+from weft.metrics.scores import MetricOptions, Segments
+from weft.visualize.comparison_page import write_comparison_page
 
 REFERENCES = ["the cat sat on the mat", "a dog <script>alert(1)</script> ran", "it rains", "she said no"]
 GOOD = ["the cat sat on a mat", "a dog <script>alert(1)</script> ran", "it rains", "she said so"]
@@ -28,76 +34,82 @@ SOURCES = [
     "es regnet",
     'sie sagte "nein" und noch mehr als nur elf Wörter in einer Zeile',
 ]
-FEW = Settings(samples=100, trials=100)
+FEW = ComparisonSettings(samples=100, trials=100)
 
 
-def material(*systems: list[str]) -> Material:
-    named = [System(f"system-{number}", lines) for number, lines in enumerate(systems, start=1)]
-    return Material(named, [[line] for line in REFERENCES], SOURCES)
+def material(*systems: list[str]) -> ComparisonData:
+    named = [SystemOutput(f"system-{number}", lines) for number, lines in enumerate(systems, start=1)]
+    return ComparisonData(named, [[line] for line in REFERENCES], SOURCES)
 
 
 def compared() -> Comparison:
-    return compare(material(GOOD, BAD), FEW, ["the cat the cat the dog", "a"])
+    return compare_systems(material(GOOD, BAD), FEW, ["the cat the cat the dog", "a"])
 
 
 def test_each_system_is_compared_with_the_first() -> None:
     found = compared().results["bleu"]
     assert [(result.system, result.p is None) for result in found] == [("system-1", True), ("system-2", False)]
-    (alone,) = [counts.score() for counts in count(Lines(BAD, [[line] for line in REFERENCES]), ["bleu"]).values()]
+    (alone,) = [
+        counts.score()
+        for counts in metric_statistics(Segments(BAD, [[line] for line in REFERENCES]), ["bleu"]).values()
+    ]
     assert found[1].score.value == alone
     assert all(result.score.interval is not None for result in found)
 
 
 def test_one_line_has_no_interval_here_either() -> None:
-    one = Material([System("a", ["x"]), System("b", ["y"])], [["x"]])
-    found = compare(one, Settings(metrics=["wer"], samples=100, trials=100))
+    one = ComparisonData([SystemOutput("a", ["x"]), SystemOutput("b", ["y"])], [["x"]])
+    found = compare_systems(one, ComparisonSettings(metrics=["wer"], samples=100, trials=100))
     assert [result.score.interval for result in found.results["wer"]] == [None, None]
-    assert "a    0.00" in render(found)
-    assert render(found).startswith("1 line; ")
+    assert "a    0.00" in format_comparison(found)
+    assert format_comparison(found).startswith("1 line; ")
 
 
 def test_p_is_told_where_there_is_one() -> None:
-    assert "; p: approximate randomisation, 100 trials, against the first system; seed 12345" in compared().told()
-    assert compare(material(GOOD), FEW).told() == "± holds 95 % of 100 bootstrap samples; seed 12345"
+    assert (
+        "; p: approximate randomization, 100 trials, against the first system; seed 12345"
+        in compared().describe_method()
+    )
+    assert compare_systems(material(GOOD), FEW).describe_method() == "± holds 95 % of 100 bootstrap samples; seed 12345"
 
 
 def test_scores_by_length() -> None:
-    lines = Lines(GOOD, [[line] for line in REFERENCES])
-    counted = count(lines, ["exact"])["exact"]
-    found = by_length([counted], [0, 10, 2, 11])
+    lines = Segments(GOOD, [[line] for line in REFERENCES])
+    counted = metric_statistics(lines, ["exact"])["exact"]
+    found = scores_by_length([counted], [0, 10, 2, 11])
     assert found == [("0-10", 3, (pytest.approx(200 / 3),)), ("11-20", 1, (0.0,))]
-    assert labels((0, 1, 2, 5)) == ["0", "1", "2-4", "5+"]
+    assert bucket_labels((0, 1, 2, 5)) == ["0", "1", "2-4", "5+"]
 
 
 def test_words_by_frequency() -> None:
-    lines = Lines(["a b z", "a x"], [["a b c"], ["a d"]])
-    counted = frequencies(["a a b c"], Options())
-    assert by_frequency([lines], counted, Options(), (0, 1, 2)) == [
+    lines = Segments(["a b z", "a x"], [["a b c"], ["a d"]])
+    counted = word_frequencies(["a a b c"], MetricOptions())
+    assert scores_by_frequency([lines], counted, MetricOptions(), (0, 1, 2)) == [
         ("0", 1, (0.0,)),  # d, where z and x were written
         ("1", 2, (pytest.approx(200 / 3),)),  # b and c, where b was written
         ("2+", 2, (100.0,)),
     ]
-    assert frequencies(["A a"], Options(lowercase=True)) == {"a": 2}
+    assert word_frequencies(["A a"], MetricOptions(lowercase=True)) == {"a": 2}
 
 
 def test_confusions() -> None:
-    lines = Lines(["a x", "a x", "b"], [["a y"], ["a y"], ["b c", "b d e"]])
-    assert confusions(lines, Options(), 5) == [("y", "x", 2), ("c", "", 1)]
+    lines = Segments(["a x", "a x", "b"], [["a y"], ["a y"], ["b c", "b d e"]])
+    assert find_confusions(lines, MetricOptions(), 5) == [("y", "x", 2), ("c", "", 1)]
 
 
 def test_the_table_of_a_terminal() -> None:
-    lines = render(compared()).split("\n")
+    lines = format_comparison(compared()).split("\n")
     assert lines[0].startswith(
-        "4 lines; ± holds 95 % of 100 bootstrap samples; p: approximate randomisation, 100 trials"
+        "4 lines; ± holds 95 % of 100 bootstrap samples; p: approximate randomization, 100 trials"
     )
     assert any(re.fullmatch(r"bleu  higher is better  nrefs:1\|.*version:.*", line) for line in lines)
     assert any(re.fullmatch(r"  system-2 +\d+\.\d\d ± \d+\.\d\d  -\d+\.\d\d  p = \d\.\d+", line) for line in lines)
     assert "bleu by the length of the source, in words" in lines
-    assert "Words found, by how often they stand in the training text (F-score)" in lines
+    assert "Words found, by frequency in the training text (F-score)" in lines
 
 
 def test_json_holds_it_all() -> None:
-    found = json.loads(as_json(compared()))
+    found = json.loads(comparison_to_json(compared()))
     assert found["systems"] == ["system-1", "system-2"]
     assert found["metrics"]["chrf"][1]["p"] > 0
     assert found["metrics"]["chrf"][1]["signature"].startswith("nrefs:1|")
@@ -113,23 +125,23 @@ def write(path: Path, text: str) -> Path:
 def test_files(tmp_path: Path) -> None:
     table = write(tmp_path / "test.tsv", "go\tve\tvete\nrun\tcorre\n")
     one, other = write(tmp_path / "a" / "out", "ve\ncorre\n"), write(tmp_path / "b" / "out", "va\ncorre\n")
-    found = read_material([table], [one, other], None)
+    found = read_comparison_data([table], [one, other], None)
     assert found.sources == ["go", "run"]
     assert found.references == [("ve", "vete"), ("corre",)]
     assert [system.name for system in found.systems] == [str(one), str(other)]
-    assert names_of([Path("x/a"), Path("x/b")]) == ["a", "b"]
-    assert read_material([one, other], [other], one).references == [("ve", "va"), ("corre", "corre")]
-    compare_on_page(lambda: compare(found, FEW), tmp_path / "page.html", "chrf", 3)
+    assert system_names([Path("x/a"), Path("x/b")]) == ["a", "b"]
+    assert read_comparison_data([one, other], [other], one).references == [("ve", "va"), ("corre", "corre")]
+    write_comparison_page(lambda: compare_systems(found, FEW), tmp_path / "page.html", "chrf", 3)
     assert (tmp_path / "page.html").read_text("utf-8").startswith("<!doctype html>")
 
 
 @pytest.mark.parametrize(
     ("systems", "source", "message"),
     [
-        (["short"], None, "short has 1 lines, {at}/two has 2: they must be equal, line by line."),
-        (["empty"], None, "empty has 0 lines, {at}/two has 2: they must be equal, line by line."),
-        (["two"], "short", "short has 1 lines, {at}/two has 2: they must be equal, line by line."),
-        (["two", "two"], None, "two is given twice: a system can only be compared with another one"),
+        (["short"], None, "short has 1 lines, {at}/two has 2: the files must correspond line by line."),
+        (["empty"], None, "empty has 0 lines, {at}/two has 2: the files must correspond line by line."),
+        (["two"], "short", "short has 1 lines, {at}/two has 2: the files must correspond line by line."),
+        (["two", "two"], None, "two is given twice"),
         (["none"], None, "none: there is no such file"),
     ],
 )
@@ -138,56 +150,56 @@ def test_files_that_do_not_fit(systems: list[str], source: str | None, message: 
         write(tmp_path / name, content)
     files = [tmp_path / name for name in systems]
     with pytest.raises(UserError) as caught:
-        read_material([tmp_path / "two"], files, None if source is None else tmp_path / source)
+        read_comparison_data([tmp_path / "two"], files, None if source is None else tmp_path / source)
     assert str(caught.value).startswith(f"{tmp_path}/{message.format(at=tmp_path)}")
 
 
 def test_no_references_and_two_sources(tmp_path: Path) -> None:
     empty, table = write(tmp_path / "empty", ""), write(tmp_path / "test.tsv", "go\tve\n")
     with pytest.raises(UserError, match="empty: is empty, so there are no lines to evaluate"):
-        read_material([empty], [empty], None)
+        read_comparison_data([empty], [empty], None)
     output = write(tmp_path / "out", "ve\n")
-    with pytest.raises(UserError, match=r"test\.tsv holds the source too, in its first column: leave out --source"):
-        read_material([table], [output], output)
+    with pytest.raises(UserError, match=r"test\.tsv has the source in its first column: omit --source"):
+        read_comparison_data([table], [output], output)
 
 
 def test_options_need_a_metric_that_reads_them(tmp_path: Path) -> None:
     synonyms = write(tmp_path / "synonyms", "big large\n")
-    options = Comparing(lowercase=True, tokenize="char", stem="german", synonyms=synonyms).options(["bleu", "meteor"])
+    options = parse_metric_options(["bleu", "meteor"], True, "char", "german", synonyms)
     assert (options.lowercase, options.tokenize, options.stem, options.synonyms.name) == (
         True,
         "char",
         "german",
         "synonyms",
     )
-    with pytest.raises(UserError, match="--stem is for METEOR: add --metric meteor, or leave --stem out"):
-        Comparing(False, None, "german", None).options(["bleu"])
-    with pytest.raises(UserError, match="--synonyms is for METEOR: add --metric meteor"):
-        Comparing(False, None, None, synonyms).options(["bleu"])
-    Comparing(False, "char", None, None).check_words(["wer", "repetition"])
-    with pytest.raises(UserError, match="words for bleu, meteor, repetition, copy: add one of them by --metric"):
-        Comparing(False, "char", None, None).check_words(["wer", "chrf"])
+    with pytest.raises(UserError, match="--stem needs METEOR: add --metric meteor, or omit --stem"):
+        parse_metric_options(["bleu"], False, None, "german", None)
+    with pytest.raises(UserError, match="--synonyms needs METEOR: add --metric meteor"):
+        parse_metric_options(["bleu"], False, None, None, synonyms)
+    check_tokenize_option("char", ["wer", "repetition"])
+    with pytest.raises(UserError, match="only affects bleu, meteor, repetition, copy: add one of them with --metric"):
+        check_tokenize_option("char", ["wer", "chrf"])
 
 
 def test_only_what_was_given_is_refused() -> None:
-    refuse("it", {"--a": None, "--b": False, "--c": []}, "for a model")
-    with pytest.raises(UserError, match=r"^it: leave out --b, --c, which are for a model\.$"):
-        refuse("it", {"--a": None, "--b": True, "--c": ["x"]}, "for a model")
+    refuse_options("it", {"--a": None, "--b": False, "--c": []}, "for a model")
+    with pytest.raises(UserError, match=r"^it: omit --b, --c, which are for a model\.$"):
+        refuse_options("it", {"--a": None, "--b": True, "--c": ["x"]}, "for a model")
 
 
 def test_what_is_for_a_page_needs_one(tmp_path: Path) -> None:
     lines = write(tmp_path / "lines", "a\n")
-    with pytest.raises(UserError, match="--sentences is about the page that --html writes: add --html FILE"):
+    with pytest.raises(UserError, match="--sentences only affects the page of --html: add --html FILE"):
         compare_files(lines, [lines], sentences=3)
-    with pytest.raises(UserError, match="--by is about the page that --html writes: add --html FILE"):
-        compare_files(lines, [lines], by="wer")
-    with pytest.raises(UserError, match="there is no metric 'were'"):
-        compare_files(lines, [lines], by="were", html=tmp_path / "page.html")
+    with pytest.raises(UserError, match="--sentence-metric only affects the page of --html: add --html FILE"):
+        compare_files(lines, [lines], sentence_metric="wer")
+    with pytest.raises(UserError, match="unknown metric 'were'"):
+        compare_files(lines, [lines], sentence_metric="were", html=tmp_path / "page.html")
     assert not (tmp_path / "page.html").exists()
 
 
 def test_a_training_text_that_is_not_there_is_told_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("weft.metric.compare.resample", None)  # nothing is drawn before
+    monkeypatch.setattr("weft.metrics.comparison.bootstrap", None)  # nothing is drawn before
     lines = write(tmp_path / "lines", "a\n")
     with pytest.raises(UserError, match="none: there is no such file"):
         compare_files(lines, [lines], train=tmp_path / "none")
@@ -198,12 +210,14 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     compare_files(references, [output], metric=["wer"], train=references, html=tmp_path / "page.html", samples=100)
     told = capsys.readouterr().out
     assert "out   25.00 ± 25.00" in told
-    assert "stand in the training text" in told
+    assert "by frequency in the training text" in told
     compare_files(references, [output], metric=["wer"], json=True, samples=100)
-    assert json.loads(capsys.readouterr().out)["confusions"] == {"out": [{"wanted": "d", "written": "e", "times": 1}]}
+    assert json.loads(capsys.readouterr().out)["confusions"] == {
+        "out": [{"reference": "d", "output": "e", "frequency": 1}]
+    }
     assert "Worst sentences" in (tmp_path / "page.html").read_text("utf-8")
 
 
 def test_a_metric_that_does_not_exist() -> None:
-    with pytest.raises(UserError, match="there is no metric 'blue'; did you mean 'bleu'"):
-        compare(material(GOOD), Settings(metrics=["blue"]))
+    with pytest.raises(UserError, match="unknown metric 'blue': did you mean 'bleu'"):
+        compare_systems(material(GOOD), ComparisonSettings(metrics=["blue"]))

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from weft.check.raw_lines import raw_lines
 from weft.core.errors import UserError
-from weft.data import unpacking
+from weft.data import text_files
+from weft.data.checks.encodings import read_raw_lines
 from weft.data.corpus import Corpus
-from weft.data.lines import read_lines
-from weft.data.settings import Data
+from weft.data.data_config import DataConfig
+from weft.data.text_files import read_lines
 
 PAIRS = [("ein Haus", "a house"), ("zwei\u2028Häuser", "two\x0bhouses\x85"), ("", "nothing")]
 
@@ -66,7 +66,7 @@ def test_lines_end_at_line_feeds_only(tmp_path: Path, content: bytes, lines: lis
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7])
 def test_lines_are_the_same_however_they_are_read(tmp_path: Path, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unpacking, "BLOCK", size)
+    monkeypatch.setattr(text_files, "READ_BYTES", size)
     for ending in ("", *PACK):
         content = "\ufeffä\n\r\n\nein langer Satz\r\nEnde"
         lines = list(read_lines(write(tmp_path / f"text{ending}", content)))
@@ -101,7 +101,7 @@ def test_a_folder_is_no_file(tmp_path: Path) -> None:
 
 def test_a_pipe_cannot_be_read_twice(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    assert "pipe: is not a plain file" in complaint(tmp_path / "pipe", tmp_path / "pipe")
+    assert "pipe: is not a regular file" in complaint(tmp_path / "pipe", tmp_path / "pipe")
 
 
 def test_not_utf_8_tells_line_and_byte(tmp_path: Path) -> None:
@@ -139,7 +139,7 @@ def test_two_empty_files_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_row_without_a_tab_is_refused(tmp_path: Path) -> None:
-    assert "a.tsv, line 2: wanted source and target" in complaint(write(tmp_path / "a.tsv", "x\ty\nx y\n"))
+    assert "a.tsv, line 2: expected source and target" in complaint(write(tmp_path / "a.tsv", "x\ty\nx y\n"))
 
 
 @pytest.mark.parametrize(
@@ -148,13 +148,13 @@ def test_a_row_without_a_tab_is_refused(tmp_path: Path) -> None:
         ("{", "a.jsonl, line 2: not JSON"),
         ("", "a.jsonl, line 2: not JSON"),
         ("[" * 100_000, "a.jsonl, line 2: not JSON"),
-        ("[1]", "a.jsonl, line 2: wanted an object"),
+        ("[1]", "a.jsonl, line 2: expected an object"),
         (
             '{"source": "x", "text": "y"}',
-            "a.jsonl, line 2: wanted text in the field 'target', found no such field; it has source, text",
+            "a.jsonl, line 2: expected text in the field 'target', found no such field. Fields: source, text",
         ),
-        ('{"source": "x", "target": 3}', "wanted text in the field 'target', found a int"),
-        ('{"source": "\\ud800", "target": "x"}', "half of a surrogate pair in the field 'source'"),
+        ('{"source": "x", "target": 3}', "expected text in the field 'target', found a int"),
+        ('{"source": "\\ud800", "target": "x"}', "the field 'source' contains half of a surrogate pair"),
     ],
 )
 def test_wrong_json_is_refused(tmp_path: Path, line: str, message: str) -> None:
@@ -189,7 +189,7 @@ def test_a_broken_archive_is_refused(tmp_path: Path, ending: str, damage: str) -
 def test_what_is_packed_tightly_is_unpacked_a_little_at_a_time(tmp_path: Path, ending: str) -> None:
     content = (b"a" * 999 + b"\n") * 6000
     path = write(tmp_path / f"text{ending}", content + b"end")
-    parts = list(unpacking.blocks(path))
+    parts = list(text_files.decompressed_blocks(path))
     assert b"".join(parts) == content + b"end"
     assert max(map(len, parts)) == 2**20
     assert sum(1 for line in read_lines(path) if line == "a" * 999) == 6000
@@ -200,7 +200,7 @@ def test_a_line_without_end_is_refused(tmp_path: Path, ending: str) -> None:
     path = write(tmp_path / f"a.tsv{ending}", b"one\ttwo\nthree\tfour\n" + bytes(2**25))
     assert f"a.tsv{ending}, line 3: more than 16 MiB without a line end" in complaint(path)
     with pytest.raises(UserError, match="line 3: more than 16 MiB without a line end"):
-        list(raw_lines(path))
+        list(read_raw_lines(path))
 
 
 def test_an_archive_cannot_ask_for_much_memory(tmp_path: Path) -> None:
@@ -228,10 +228,10 @@ def test_fingerprint_follows_the_content(tmp_path: Path) -> None:
 
 
 def test_settings_put_the_folder_before_relative_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = Data(folder="/data", train=("a", "/else/b"))
+    settings = DataConfig(folder="/data", train=("a", "/else/b"))
     assert settings.splits()["train"].names == ((Path("/data/a"), Path("/else/b")),)
-    assert Data(cache=str(tmp_path)).cache_folder() == tmp_path
+    assert DataConfig(cache=str(tmp_path)).cache_folder() == tmp_path
     monkeypatch.setenv("WEFT_CACHE", str(tmp_path / "there"))
-    assert Data().cache_folder() == tmp_path / "there"
+    assert DataConfig().cache_folder() == tmp_path / "there"
     monkeypatch.delenv("WEFT_CACHE")
-    assert Data().cache_folder() == Path.home() / ".cache" / "weft"
+    assert DataConfig().cache_folder() == Path.home() / ".cache" / "weft"

@@ -1,25 +1,29 @@
-"""Curves that are drawn with letters: what the points do, the dots do."""
+"""Curves in a terminal: all series are drawn, also without color, and every size is enough."""
 
 import math
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from weft.store.run_log import Points
-from weft.watching.canvas import BITS, BLANK, Canvas
-from weft.watching.panels import Curve, Panel
-from weft.watching.plot import SIGNS, VALIDATIONS, plot
-from weft.watching.scale import scale_of, short
-from weft.watching.thinning import thinned
+from weft.checkpoints.run_log import CurvePoints
+from weft.visualize.run_monitor import downsample
+from weft.visualize.terminal_curves import (
+    RUN_MARKERS,
+    VALIDATION_MARKERS,
+    CurvePanel,
+    RunCurve,
+    linear_ticks,
+    log_ticks,
+    plot_panel,
+)
 
 numbers = some.floats(-1e6, 1e6, allow_nan=False)
-positive = some.floats(1e-6, 1e6, allow_nan=False)
 
 
-def curves(values: some.SearchStrategy[float] = numbers) -> some.SearchStrategy[Points]:
-    """Steps upward, and whatever was measured there."""
+def curves(values: some.SearchStrategy[float] = numbers) -> some.SearchStrategy[CurvePoints]:
+    """Steps upward, and a value at each."""
     steps = some.lists(some.integers(1, 5000), min_size=1, max_size=60, unique=True).map(sorted)
     return steps.flatmap(
         lambda found: some.lists(values, min_size=len(found), max_size=len(found)).map(
@@ -28,89 +32,87 @@ def curves(values: some.SearchStrategy[float] = numbers) -> some.SearchStrategy[
     )
 
 
-def dots_of(canvas: Canvas) -> set[tuple[int, int]]:
-    """Column and row of each dot that is drawn, the first row at the top."""
-    found = set()
-    for row, cells in enumerate(canvas.rows()):
-        for column, cell in enumerate(cells):
-            bits = ord(cell.letter) - BLANK if cell.letter != " " else 0
-            found |= {
-                (2 * column + x, 4 * row + y) for y, pair in enumerate(BITS) for x, bit in enumerate(pair) if bits & bit
-            }
-    return found
+def plain(panel: CurvePanel, width: int = 60, height: int = 10) -> list[str]:
+    last = max(curve.points[-1][0] for curve in panel.curves)
+    lines = plot_panel(panel, last, width, height)
+    assert len(lines) == height
+    assert all(line.cell_len <= width for line in lines)
+    return [line.plain for line in lines]
 
 
-def drawn(points: Points, width: int = 30, height: int = 6) -> tuple[Canvas, list[tuple[int, int]]]:
-    """The line through all points, and the dot of each of them."""
-    canvas, scale = Canvas(width, height), scale_of([value for _, value in points], 3)
-    dots = [canvas.dot((step / points[-1][0], scale.place(value))) for step, value in points]
-    canvas.line(dots, 0)
-    return canvas, dots
+def canvas(lines: list[str]) -> list[str]:
+    """The cells right of the axis."""
+    return [re.split("[┤│]", line, maxsplit=1)[1] for line in lines[1:-2]]
 
 
-@given(curves())
-def test_all_points_fit(points: Points) -> None:
-    canvas, dots = drawn(points)
-    assert set(dots) <= dots_of(canvas)
-    assert all(0 <= column < 60 and 0 <= row < 24 for column, row in dots)
-    if max(value for _, value in points) - min(value for _, value in points) > 1:
-        assert {0, 23} <= {row for _, row in dots_of(canvas)}  # and the room is used
+@settings(max_examples=50, deadline=None)
+@given(
+    curves(),
+    some.sampled_from(["loss", "gradient_norm", "tokens_per_second"]),
+    some.booleans(),
+    some.integers(23, 120),
+    some.integers(6, 40),
+)
+def test_every_curve_fits_into_every_panel(
+    points: CurvePoints, name: str, validation: bool, width: int, height: int
+) -> None:
+    lines = plain(CurvePanel(name, [RunCurve(0, points, validation)]), width, height)
+    marker = (VALIDATION_MARKERS if validation else RUN_MARKERS)[0]
+    assert marker in "".join(canvas(lines))
 
 
-@given(curves(), some.booleans())
-def test_what_rises_rises_and_what_falls_falls(points: Points, down: bool) -> None:
-    steps, values = [step for step, _ in points], sorted((value for _, value in points), reverse=down)
-    found = dots_of(drawn(list(zip(steps, values, strict=True)))[0])
-    columns = sorted({column for column, _ in found})
-    tops = [min(row for other, row in found if other == column) for column in columns]
-    assert tops == sorted(tops, reverse=not down)
-    assert columns == list(range(columns[0], columns[-1] + 1))  # without a gap
-
-
-@given(some.lists(positive, min_size=1), some.integers(2, 8), some.booleans())
-def test_an_axis_holds_all_values_in_their_order(values: list[float], most: int, logarithmic: bool) -> None:
-    scale = scale_of(values, most, logarithmic=logarithmic)
-    places = [scale.place(value) for value in sorted(values)]
-    assert places == sorted(places)
-    assert all(0 <= place <= 1 for place in places)
-    assert 1 <= len(scale.ticks) <= max(3, most)
-    slack = 1e-6 * max(abs(scale.low), abs(scale.high))
-    assert all(scale.low - slack <= tick <= scale.high + slack for tick in scale.ticks)
-    assert list(scale.ticks) == sorted(set(scale.ticks))
+@settings(max_examples=30, deadline=None)
+@given(some.lists(some.floats(0, 100), min_size=2, max_size=30, unique=True), some.booleans())
+def test_what_rises_rises_and_what_falls_falls(values: list[float], down: bool) -> None:
+    values = sorted(values, reverse=down)
+    if max(values) - min(values) < 1:
+        return
+    rows = canvas(plain(CurvePanel("loss", [RunCurve(0, list(enumerate(values)))])))
+    tops = [
+        next((row for row, line in enumerate(rows) if line[column : column + 1].strip()), None) for column in range(55)
+    ]
+    drawn = [top for top in tops if top is not None]
+    assert drawn == sorted(drawn, reverse=not down)
+    assert {0, len(rows) - 1} <= {row for row, line in enumerate(rows) if line.strip()}  # the room is used
 
 
 @pytest.mark.parametrize(
     ("low", "high", "ticks"),
     [
-        (2.9, 9.1, (4, 6, 8)),
-        (0, 1200, (0, 500, 1000)),
-        (-1, 1, (-1, 0, 1)),
-        (22.6, 32.6, (25, 30)),
-        (5, 5, (4.5, 5, 5.5)),
+        (2.9, 9.1, ["4", "6", "8"]),
+        (0, 1200, ["0", "500", "1k"]),
+        (-1, 1, ["-1", "0", "1"]),
+        (22.6, 32.6, ["25", "30"]),
+        (4.5, 5.5, ["4.5", "5", "5.5"]),
     ],
 )
-def test_round_numbers_are_written(low: float, high: float, ticks: tuple[float, ...]) -> None:
-    assert scale_of([low, high], 3).ticks == pytest.approx(ticks)
+def test_ticks_are_round(low: float, high: float, ticks: list[str]) -> None:
+    assert list(linear_ticks(low, high, 3).values()) == ticks
 
 
-def test_what_is_far_apart_may_be_logarithmic() -> None:
-    scale = scale_of([0.1, 1, 100], 4, logarithmic=True)
-    assert scale.place(math.sqrt(10)) == pytest.approx(0.5)
-    assert not scale_of([0.0, 100], 4, logarithmic=True).logarithmic  # which zero cannot be
-    assert not scale_of([1.0, 2.0], 4, logarithmic=True).logarithmic
+@given(some.floats(-1e6, 1e6), some.floats(1e-3, 1e6), some.integers(1, 20))
+def test_ticks_are_few_and_inside(low: float, span: float, limit: int) -> None:
+    ticks = list(linear_ticks(low, low + span, limit))
+    assert 2 <= len(ticks) <= max(3, limit)
+    slack = 1e-6 * max(abs(low), abs(low + span))
+    assert all(low - slack <= tick <= low + span + slack for tick in ticks)
+    assert ticks == sorted(ticks)
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(0, "0"), (0.25, "0.25"), (12.0, "12"), (4500, "4.5k"), (2e6, "2M"), (2e-4, "2e-4"), (-1.5, "-1.5")],
-)
-def test_numbers_at_an_axis_are_short(value: float, text: str) -> None:
-    assert short(value) == text
+def test_values_that_are_far_apart_have_a_logarithmic_axis() -> None:
+    assert log_ticks(-1, 2, 4) == {-1: "0.1", 0: "1", 1: "10", 2: "100"}
+    points = [(1, 0.01), (50, 1.0), (100, 100.0)]
+    rows = plain(CurvePanel("gradient_norm", [RunCurve(0, points)]), 60, 15)
+    labels = [float(match[0]) for row in rows[1:-2] if (match := re.match(r" *[\d.]+(?=┤)", row))]
+    assert labels == sorted(labels, reverse=True)
+    assert max(labels) / min(labels) >= 100
+    middle = next(number for number, row in enumerate(canvas(rows)) if row[27:29].strip())
+    assert math.isclose(middle, len(canvas(rows)) / 2, abs_tol=1)
 
 
 @given(curves(), some.integers(1, 9))
-def test_fewer_points_keep_what_sticks_out(points: Points, parts: int) -> None:
-    kept = thinned(points, parts)
+def test_fewer_points_keep_what_sticks_out(points: CurvePoints, parts: int) -> None:
+    kept = downsample(points, parts)
     assert len(kept) <= 4 * parts
     assert [point for point in points if point in kept] == kept
     for best in (min, max):
@@ -118,40 +120,45 @@ def test_fewer_points_keep_what_sticks_out(points: Points, parts: int) -> None:
         assert best(value for _, value in points) in {value for _, value in kept}
 
 
-def plain(panel: Panel, width: int = 60, height: int = 10) -> str:
-    last = max(curve.points[-1][0] for curve in panel.curves)
-    lines = plot(panel, last, width, height)
-    assert len(lines) == height
-    assert all(line.cell_len <= width for line in lines)
-    return "\n".join(line.plain for line in lines)
-
-
-def test_runs_are_told_apart_without_colours() -> None:
+def test_runs_are_told_apart_without_colors() -> None:
     rising = [(step, float(step)) for step in range(1, 60)]
     falling = [(step, 60.0 - step) for step in range(1, 60)]
-    text = plain(Panel("rate", [Curve(0, rising), Curve(1, falling)]))
-    rows = text.split("\n")
-    assert rows[1].rstrip().endswith(SIGNS[0])
-    assert rows[-2].rstrip().endswith(SIGNS[1])
-    assert text.count(SIGNS[0]) == text.count(SIGNS[1]) == 1
+    lines = plain(CurvePanel("learning_rate", [RunCurve(0, rising), RunCurve(1, falling)]))
+    rows = canvas(lines)
+    assert lines[0] == " learning rate"
+    assert rows[0].rstrip().endswith(RUN_MARKERS[0])
+    assert rows[-1].rstrip().endswith(RUN_MARKERS[1])
+    text = "".join(rows)
+    assert text.count(RUN_MARKERS[0]) == text.count(RUN_MARKERS[1]) == 1
+    assert any("\u2800" < letter <= "\u28ff" for letter in text)  # braille
+
+
+def test_runs_have_their_colors() -> None:
+    panel = CurvePanel("loss", [RunCurve(number, [(1, 1.0 + number), (9, 2.0 + number)]) for number in range(3)])
+    styles = {str(span.style) for line in plot_panel(panel, 9, 60, 12) for span in line.spans}
+    assert {"color(32)", "color(166)", "color(29)", "color(244)"} <= styles
+    assert not any(" on " in style for style in styles)  # the background is the terminal's own
 
 
 def test_validations_are_told_from_training() -> None:
-    loss = Panel("loss", [Curve(0, [(1, 9.0), (100, 2.0)]), Curve(0, [(50, 4.0), (100, 3.0)], validation=True)])
-    heading, *rows = plain(loss).split("\n")
-    assert heading == f" loss  {SIGNS[0]} training  {VALIDATIONS[0]} validation"
-    assert "".join(rows).count(VALIDATIONS[0]) == 2
-    assert heading.split()[0] not in plain(Panel("bleu", [Curve(0, [(1, 1.0)], validation=True)]))
+    loss = CurvePanel(
+        "loss", [RunCurve(0, [(1, 9.0), (100, 2.0)]), RunCurve(0, [(50, 4.0), (100, 3.0)], validation=True)]
+    )
+    heading, *rows = plain(loss)
+    assert heading == f" loss  {RUN_MARKERS[0]} training  {VALIDATION_MARKERS[0]} validation"
+    assert "".join(rows).count(VALIDATION_MARKERS[0]) == 2
+    assert plain(CurvePanel("bleu", [RunCurve(0, [(1, 1.0)], validation=True)]))[0] == " bleu"
 
 
-def test_many_validations_leave_room_between_their_signs() -> None:
-    text = plain(Panel("bleu", [Curve(0, [(step, float(step)) for step in range(1, 500)], validation=True)]), 40)
-    assert 5 < text.count(VALIDATIONS[0]) < 14
-    assert VALIDATIONS[0] in text.split("\n")[1]  # the last is there in any case
+def test_many_validations_leave_room_between_their_markers() -> None:
+    points = [(step, float(step)) for step in range(1, 500)]
+    rows = canvas(plain(CurvePanel("bleu", [RunCurve(0, points, validation=True)]), 40))
+    assert 5 < "".join(rows).count(VALIDATION_MARKERS[0]) < 15
+    assert VALIDATION_MARKERS[0] in rows[0]  # the last one is always there
 
 
-def test_the_axis_of_steps_has_round_numbers_below_their_places() -> None:
-    bottom = plain(Panel("norm", [Curve(0, [(1, 1.0), (1000, 5.0)])]), 60, 6).split("\n")[-1]
-    assert re.fullmatch(r" +└step 0─+250─+500─+750─+1k", bottom)
-    for step in (250, 500, 750):
-        assert abs(bottom.index(str(step)) + 1 - (6 + 53 * step / 1000)) < 2
+def test_the_steps_stand_below() -> None:
+    bottom = plain(CurvePanel("gradient_norm", [RunCurve(0, [(1, 1.0), (1000, 5.0)])]), 60, 6)[-1]
+    assert bottom.split() == ["step", "0", "200", "400", "600", "800", "1k"]
+    for step in (200, 400, 600, 800):
+        assert abs(bottom.index(str(step)) + 1 - (6 + 53 * step / 1000)) < 3

@@ -6,23 +6,27 @@ from typing import Any
 
 import pytest
 
-from weft.config.recipe import Train, Validation
-from weft.metric.lines import Lines
-from weft.store.run_log import History, read_history
-from weft.training.diagnosis.diagnoses import findings
-from weft.training.diagnosis.drift import drifting
-from weft.training.diagnosis.gradient import exploding_gradient
-from weft.training.diagnosis.outputs import copying, habits, repeating
-from weft.training.diagnosis.rate import rate_too_high
+from weft.checkpoints.run_log import TrainingHistory, read_history
+from weft.config.recipe import TrainingConfig, ValidationConfig
+from weft.metrics.scores import Segments
+from weft.training.diagnostics import (
+    diagnose_copying,
+    diagnose_exploding_gradient,
+    diagnose_high_learning_rate,
+    diagnose_overfitting,
+    diagnose_repetition,
+    output_statistics,
+    run_diagnostics,
+)
 
-TRAIN = Train(validation=Validation(choose="bleu"))
+TRAIN = TrainingConfig(validation=ValidationConfig(best_metric="bleu"))
 
 
-def reports(losses: list[float], norms: list[float] | None = None) -> History:
-    history = History()
+def reports(losses: list[float], norms: list[float] | None = None) -> TrainingHistory:
+    history = TrainingHistory()
     for number, loss in enumerate(losses):
         norm = 1.0 if norms is None else norms[number]
-        history.add({"step": 50 * number + 1, "loss": loss, "norm": norm, "rate": 1e-3})
+        history.add({"step": 50 * number + 1, "loss": loss, "gradient_norm": norm, "learning_rate": 1e-3})
     return history
 
 
@@ -41,10 +45,10 @@ def reports(losses: list[float], norms: list[float] | None = None) -> History:
     ],
 )
 def test_a_rate_too_high(losses: list[float], wrong: bool) -> None:
-    found = rate_too_high(reports(losses), TRAIN)
+    found = diagnose_high_learning_rate(reports(losses), TRAIN)
     assert (found is not None) == wrong
     if found is not None:
-        assert "train.schedule.peak" in found.setting
+        assert "train.schedule.learning_rate" in found.advice
         assert "0.001" in found.cause
 
 
@@ -61,17 +65,17 @@ def test_a_rate_too_high(losses: list[float], wrong: bool) -> None:
     ],
 )
 def test_a_gradient_that_explodes(norms: list[float], clip: float | None, wrong: bool) -> None:
-    found = exploding_gradient(reports([1.0] * len(norms), norms), Train(clip=clip))
+    found = diagnose_exploding_gradient(reports([1.0] * len(norms), norms), TrainingConfig(clip_norm=clip))
     assert (found is not None) == wrong
     if found is not None:
-        assert ("train.clip=1" in found.setting) == (clip is None)
+        assert ("train.clip_norm=1" in found.advice) == (clip is None)
 
 
-def validated(losses: list[float], scores: list[float], trained: list[float]) -> History:
-    history = History()
+def validated(losses: list[float], scores: list[float], trained: list[float]) -> TrainingHistory:
+    history = TrainingHistory()
     for number, (loss, score, training) in enumerate(zip(losses, scores, trained, strict=True), 1):
-        history.add({"step": 100 * number, "loss": training, "norm": 1.0})
-        history.add({"step": 100 * number, "valid": {"loss": loss, "bleu": score}})
+        history.add({"step": 100 * number, "loss": training, "gradient_norm": 1.0})
+        history.add({"step": 100 * number, "validation": {"loss": loss, "bleu": score}})
     return history
 
 
@@ -87,21 +91,21 @@ def validated(losses: list[float], scores: list[float], trained: list[float]) ->
     ],
 )
 def test_validation_that_drifts(losses: list[float], scores: list[float], trained: list[float], wrong: bool) -> None:
-    assert (drifting(validated(losses, scores, trained), TRAIN) is not None) == wrong
+    assert (diagnose_overfitting(validated(losses, scores, trained), TRAIN) is not None) == wrong
 
 
-def spoken(*shares: dict[str, float]) -> History:
-    history = History()
+def spoken(*shares: dict[str, float]) -> TrainingHistory:
+    history = TrainingHistory()
     for number, share in enumerate(shares):
         told = {"repetition": 0.0, "repetition_of_references": 0.0, "copy": 0.0, **share}
-        history.add({"step": number, "valid": {"loss": 1.0, "habits": told}})
+        history.add({"step": number, "validation": {"loss": 1.0, "output_statistics": told}})
     return history
 
 
 def test_outputs_that_go_round_in_circles() -> None:
     def found(*shares: float, references: float = 1.0) -> bool:
         rows: list[dict[str, Any]] = [{"repetition": one, "repetition_of_references": references} for one in shares]
-        return repeating(spoken(*rows), TRAIN) is not None
+        return diagnose_repetition(spoken(*rows), TRAIN) is not None
 
     assert found(40, 40, 35)
     assert found(80, 90, 40, 40, 35)
@@ -113,7 +117,7 @@ def test_outputs_that_go_round_in_circles() -> None:
 
 def test_outputs_that_are_the_source() -> None:
     def found(*shares: float) -> bool:
-        return copying(spoken(*({"copy": one} for one in shares)), TRAIN) is not None
+        return diagnose_copying(spoken(*({"copy": one} for one in shares)), TRAIN) is not None
 
     assert found(90, 80, 85)
     assert not found(90, 60, 40)
@@ -121,8 +125,8 @@ def test_outputs_that_are_the_source() -> None:
 
 
 def test_what_validation_counts() -> None:
-    lines = Lines(["a dog a dog a dog", "the cat"], [["ein Hund"], ["la la la"]], ["a dog", "the cat"])
-    told = habits(lines)
+    lines = Segments(["a dog a dog a dog", "the cat"], [["ein Hund"], ["la la la"]], ["a dog", "the cat"])
+    told = output_statistics(lines)
     assert told["repetition"] == pytest.approx(100 * 3 / 6)
     assert told["repetition_of_references"] == pytest.approx(100 * 1 / 3)
     assert told["copy"] == 100.0
@@ -130,13 +134,13 @@ def test_what_validation_counts() -> None:
 
 def test_a_finding_is_told_once_and_the_log_remembers_it(tmp_path: Path) -> None:
     history = reports([9.0, 10.5, 11.0, 12.0])
-    (finding,) = findings(history, TRAIN)
-    assert finding.diagnosis == "rate-too-high"
+    (finding,) = run_diagnostics(history, TRAIN)
+    assert finding.diagnosis == "high-learning-rate"
     record = finding.record(151)
-    assert record.keys() == {"step", "diagnosis", "what", "cause", "setting"}
+    assert record.keys() == {"step", "diagnosis", "observation", "cause", "advice"}
     log = tmp_path / "log.jsonl"
     log.write_text("".join(json.dumps(line) + "\n" for line in [*history.reports, record]), "utf-8")
     again = read_history(log)
     assert again.reports == history.reports
-    assert list(findings(again, TRAIN)) == []
-    assert read_history(tmp_path / "none") == History()
+    assert list(run_diagnostics(again, TRAIN)) == []
+    assert read_history(tmp_path / "none") == TrainingHistory()

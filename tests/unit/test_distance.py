@@ -7,13 +7,12 @@ from random import Random
 import pytest
 
 from weft.core.errors import UserError
-from weft.metric.distance import UNIT, Costs, EditTable, align, distance
-from weft.metric.distance_table import draw
+from weft.metrics.edit_distance import UNIT_COSTS, EditCosts, EditTable, align_edits, edit_distance, format_edit_table
 
 PAIRS = 10_000
 
 
-def brute_force(source: str, target: str, costs: Costs) -> float:
+def brute_force(source: str, target: str, costs: EditCosts) -> float:
     """Every way, remembered: either side loses its first letter, or both do."""
 
     @cache
@@ -30,64 +29,64 @@ def brute_force(source: str, target: str, costs: Costs) -> float:
     return rest(0, 0)
 
 
-def drawn(draws: Random) -> tuple[str, str, Costs]:
+def drawn(draws: Random) -> tuple[str, str, EditCosts]:
     source, target = ("".join(draws.choices("abc", k=draws.randrange(5))) for _ in range(2))
-    return source, target, Costs(*(draws.choice([0.0, 0.5, 1.0, 1.3, 2.0, 5.0]) for _ in range(3)))
+    return source, target, EditCosts(*(draws.choice([0.0, 0.5, 1.0, 1.3, 2.0, 5.0]) for _ in range(3)))
 
 
-def price(kind: str, costs: Costs) -> float:
+def price(kind: str, costs: EditCosts) -> float:
     return {"keep": 0.0, "insert": costs.insert, "delete": costs.delete, "substitute": costs.substitute}[kind]
 
 
 @pytest.mark.parametrize(
     ("source", "target", "costs", "wanted"),
     [
-        ("INTENTION", "EXECUTION", UNIT, 5),
-        ("INTENTION", "EXECUTION", Costs(substitute=2), 8),
-        ("monkey", "money", UNIT, 1),
-        ("money", "monkey", Costs(insert=0.25, delete=9), 0.25),
-        ("", "abc", Costs(insert=2), 6),
-        ("abc", "", Costs(delete=3), 9),
-        ("", "", UNIT, 0),
+        ("INTENTION", "EXECUTION", UNIT_COSTS, 5),
+        ("INTENTION", "EXECUTION", EditCosts(substitute=2), 8),
+        ("monkey", "money", UNIT_COSTS, 1),
+        ("money", "monkey", EditCosts(insert=0.25, delete=9), 0.25),
+        ("", "abc", EditCosts(insert=2), 6),
+        ("abc", "", EditCosts(delete=3), 9),
+        ("", "", UNIT_COSTS, 0),
     ],
 )
-def test_known_distances(source: str, target: str, costs: Costs, wanted: float) -> None:
-    assert distance(source, target, costs) == wanted
+def test_known_distances(source: str, target: str, costs: EditCosts, wanted: float) -> None:
+    assert edit_distance(source, target, costs) == wanted
 
 
 def test_brute_force_agrees() -> None:
     draws = Random(1)
     for _ in range(PAIRS):
         source, target, costs = drawn(draws)
-        assert distance(source, target, costs) == pytest.approx(brute_force(source, target, costs))
+        assert edit_distance(source, target, costs) == pytest.approx(brute_force(source, target, costs))
 
 
 def test_the_edits_make_the_target_and_cost_the_distance() -> None:
     draws = Random(2)
     for _ in range(500):
         source, target, costs = drawn(draws)
-        edits = align(source, target, costs)
+        edits = align_edits(source, target, costs)
         assert "".join(edit.source or "" for edit in edits) == source
         assert "".join(edit.target or "" for edit in edits) == target
         assert all((edit.kind == "keep") == (edit.source == edit.target) for edit in edits)
-        assert sum(price(edit.kind, costs) for edit in edits) == pytest.approx(distance(source, target, costs))
+        assert sum(price(edit.kind, costs) for edit in edits) == pytest.approx(edit_distance(source, target, costs))
 
 
 def test_of_equally_cheap_ways_one_keeps_most() -> None:
-    kinds = [edit.kind[0] for edit in align("INTENTION", "EXECUTION")]
+    kinds = [edit.kind[0] for edit in align_edits("INTENTION", "EXECUTION")]
     assert "".join(kinds) == "dsskiskkkk"  # Jurafsky & Martin's figure; five substitutions would cost as much
 
 
 def test_arrows_show_every_cheapest_way() -> None:
-    table = EditTable("ab", "b", Costs(substitute=2))
+    table = EditTable("ab", "b", EditCosts(substitute=2))
     assert table.arrows(1, 1) == ["substitute", "delete", "insert"]
     assert table.arrows(2, 1) == ["keep"]
     assert table.path() == [(0, 0), (1, 0), (2, 1)]
-    assert len(EditTable("a", "b", Costs(0.1, 0.2, 0.3)).arrows(1, 1)) == 3  # 0.1 + 0.2 is not quite 0.3
+    assert len(EditTable("a", "b", EditCosts(0.1, 0.2, 0.3)).arrows(1, 1)) == 3  # 0.1 + 0.2 is not quite 0.3
 
 
 def test_the_table_of_a_textbook() -> None:
-    assert draw("monkey", "money", UNIT).split("\n") == [
+    assert format_edit_table("monkey", "money", UNIT_COSTS).split("\n") == [
         "    #     m     o     n     e     y",
         "#  [0]   ←1    ←2    ←3    ←4    ←5",
         "m  ↑1   [↖0]   ←1    ←2    ←3    ←4",
@@ -108,21 +107,23 @@ def test_the_table_of_a_textbook() -> None:
 
 
 def test_words_and_wide_letters_stay_in_columns() -> None:
-    lines = draw(["日本", "a"], ["b", "a"], Costs(substitute=2)).split("\n")
+    lines = format_edit_table(["日本", "a"], ["b", "a"], EditCosts(substitute=2)).split("\n")
     assert [line.index("↑") for line in lines[2:4]] == [6 - 2, 6]  # 日本 takes four places with two letters
     assert "substitute b for 日本: 2" in lines
-    assert "␣" in draw("a b", "ab", UNIT)
-    assert {"substitute ␣ for ␉: 1", "substitute ␊ for ␛: 1"} <= set(draw("\t\x1b", " \n", UNIT).split("\n"))
-    assert "distance 1 " in draw("␣", " ", UNIT)  # a space is not its sign
-    assert "(both are empty)" in draw("", "", UNIT)
+    assert "␣" in format_edit_table("a b", "ab", UNIT_COSTS)
+    assert {"substitute ␣ for ␉: 1", "substitute ␊ for ␛: 1"} <= set(
+        format_edit_table("\t\x1b", " \n", UNIT_COSTS).split("\n")
+    )
+    assert "distance 1 " in format_edit_table("␣", " ", UNIT_COSTS)  # a space is not its sign
+    assert "(both are empty)" in format_edit_table("", "", UNIT_COSTS)
 
 
 @pytest.mark.parametrize("cost", [float("nan"), float("inf")])
 def test_a_cost_is_a_number(cost: float) -> None:
-    with pytest.raises(UserError, match=rf"--delete {cost}: what an edit costs should be a number"):
-        draw("a", "b", Costs(delete=cost))
+    with pytest.raises(UserError, match=rf"--delete {cost}: the cost of an edit must be a finite number"):
+        format_edit_table("a", "b", EditCosts(delete=cost))
 
 
 def test_a_table_that_nobody_could_read_is_refused() -> None:
-    with pytest.raises(UserError, match=r"1,000 by 1,000 units is too large to be read: .*--words"):
-        draw("a" * 1000, "b" * 1000, UNIT)
+    with pytest.raises(UserError, match=r"1,000 by 1,000 units is too large to read: .*--words"):
+        format_edit_table("a" * 1000, "b" * 1000, UNIT_COSTS)

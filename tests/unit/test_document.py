@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import settings as running
 from hypothesis import strategies as st
 
-from weft.config.document import Plain, as_text, parse, read_document
-from weft.config.load import load_recipe
 from weft.config.overrides import apply_overrides
+from weft.config.recipe import load_recipe
+from weft.config.yaml_files import PlainData, dump_yaml, parse_yaml, read_yaml
 from weft.core.errors import ConfigError, UserError
 
 patient = running(deadline=None)  # a busy machine is no failure
@@ -26,7 +26,7 @@ def document(tmp_path: Path, content: bytes) -> Path:
 
 def test_a_file_is_read_as_plain_data(tmp_path: Path) -> None:
     content = b"\xef\xbb\xbfseed: 1\ndata: {train: [a.en, a.de], rate: 0.5, on: null}\n".replace(b"on:", b"'on':")
-    assert read_document(document(tmp_path, content)) == {
+    assert read_yaml(document(tmp_path, content)) == {
         "seed": 1,
         "data": {"train": ["a.en", "a.de"], "rate": 0.5, "on": None},
     }
@@ -36,20 +36,20 @@ def test_a_file_is_read_as_plain_data(tmp_path: Path) -> None:
     "text", ["1", "-0x1f", "010", "1:30", "1_000", ".5", "1.0e3", "1e3", "no", "~", "", "'1'", "a b", "="]
 )
 def test_scalars_are_those_of_safe_load(text: str) -> None:
-    assert repr(parse(text, "")) == repr(yaml.safe_load(text) if text != "=" else "=")
+    assert repr(parse_yaml(text, "")) == repr(yaml.safe_load(text) if text != "=" else "=")
 
 
 def test_dates_stay_text() -> None:
-    assert parse("[2024-01-01, 2024-99-99]", "") == ["2024-01-01", "2024-99-99"]
+    assert parse_yaml("[2024-01-01, 2024-99-99]", "") == ["2024-01-01", "2024-99-99"]
 
 
 REFUSED = [
-    (b"", "{path}: the file is empty; it should hold settings, such as `seed: 1`"),
+    (b"", "{path}: the file is empty; it should contain settings, such as `seed: 1`"),
     (b"# nothing\n", "{path}: the file is empty"),
     (b"- a\n", "{path}: should be a mapping of settings, such as `seed: 1`, found a list"),
     (
         b"a: 1\nb:\n  c: 1\n  c: 2\n",
-        '{path}, line 4, column 3: "c" stands twice, first in line 3; remove one of the two',
+        '{path}, line 4, column 3: "c" occurs twice, first in line 3; remove one of the two',
     ),
     (b"a: [1, 2\nb: 1\n", "{path}, line 2, column 2: is not YAML: expected ',' or ']', but got ':'; look at"),
     (
@@ -57,11 +57,11 @@ REFUSED = [
         "{path}, line 2, column 1: is not YAML: found character '\\t' that cannot start any token; look at",
     ),
     (b"a: 1\nb: \xff\n", "{path}, line 2: is not UTF-8; save the file in that encoding"),
-    (b"a: 1\nb: \x00\n", "{path}, line 2: the character 0x0000 may not stand in YAML"),
-    (b"a: &x [1]\nb: *x\n", "{path}, line 1, column 4: anchors (&name) are not read"),
-    (b"b: *x\n", "{path}, line 1, column 4: aliases (*name) are not read; write the value out"),
-    (b"a: !!python/object/apply:os.system [ls]\n", "{path}, line 1, column 4: tags (!name) are not read"),
-    (b"a: !!int abc\n", "{path}, line 1, column 4: tags (!name) are not read"),
+    (b"a: 1\nb: \x00\n", "{path}, line 2: the character 0x0000 is not allowed in YAML"),
+    (b"a: &x [1]\nb: *x\n", "{path}, line 1, column 4: anchors (&name) are not supported"),
+    (b"b: *x\n", "{path}, line 1, column 4: aliases (*name) are not supported; write the value out"),
+    (b"a: !!python/object/apply:os.system [ls]\n", "{path}, line 1, column 4: tags (!name) are not supported"),
+    (b"a: !!int abc\n", "{path}, line 1, column 4: tags (!name) are not supported"),
     (b"no: 1\n", "{path}, line 1, column 1: the name of a setting should be text, found false; put it in quotes"),
     (b"? [a]\n: 1\n", "{path}, line 1, column 3: the name of a setting should be text, found a list"),
     (b"a: " + b"1" * 5000 + b"\n", '{path}, line 1, column 4: "11111'),
@@ -76,18 +76,18 @@ REFUSED = [
 def test_what_is_refused_names_its_place(tmp_path: Path, content: bytes, text: str) -> None:
     path = document(tmp_path, content)
     with pytest.raises(UserError) as caught:
-        read_document(path)
+        read_yaml(path)
     assert str(caught.value).startswith(text.replace("{path}", str(path)))
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="there is no such file"):
-        read_document(tmp_path / "none.yaml")
+        read_yaml(tmp_path / "none.yaml")
     (tmp_path / "spelling.yaml").touch()
     with pytest.raises(UserError, match=r"speling\.yaml: there is no such file; is it .*/spelling\.yaml\?$"):
-        read_document(tmp_path / "speling.yaml")
+        read_yaml(tmp_path / "speling.yaml")
     with pytest.raises(UserError, match="cannot be read: Is a directory"):
-        read_document(tmp_path)
+        read_yaml(tmp_path)
 
 
 def test_what_is_written_is_readable() -> None:
@@ -99,14 +99,14 @@ def test_what_is_written_is_readable() -> None:
         "e": "1e-3",
         "deep": [{"k": None}],
     }
-    assert as_text(data) == ("b:\n  x: 1.0e-05\n  list: [a, b]\na: [a, b]\n'no': 'no'\ne: 1e-3\ndeep:\n- k: null\n")
-    assert parse(as_text(data), "") == data
+    assert dump_yaml(data) == ("b:\n  x: 1.0e-05\n  list: [a, b]\na: [a, b]\n'no': 'no'\ne: 1e-3\ndeep:\n- k: null\n")
+    assert parse_yaml(dump_yaml(data), "") == data
 
 
 @pytest.mark.parametrize("letter", ["\x85", "\u2028", "\u2029", "\r", "\n", "\0", "\ufeff", "\U0001f600"])
 def test_unusual_letters_are_kept(letter: str) -> None:
     data: dict[str, Any] = {letter: [letter, f"a{letter}b", {f"{letter} b": letter}]}
-    assert parse(as_text(data), "") == data
+    assert parse_yaml(dump_yaml(data), "") == data
 
 
 texts = st.text(st.characters(exclude_categories=["Cs"]))
@@ -120,17 +120,17 @@ plain = st.recursive(
 @patient
 @given(plain)
 def test_what_is_written_reads_as_the_same(data: Any) -> None:
-    assert parse(as_text(data), "") == data
+    assert parse_yaml(dump_yaml(data), "") == data
 
 
 @patient
 @given(st.text(st.sampled_from("ab:-[]{},&*!#|>'\"%@`?= \n\t\\U1~.\x00\u2028<")) | st.text())
 def test_junk_is_a_user_error_or_plain_data(text: str) -> None:
     try:
-        data = parse(text, "junk")
+        data = parse_yaml(text, "junk")
     except UserError:
         return
-    assert repr(parse(as_text(data), "")) == repr(data)  # as text: not a number is not itself
+    assert repr(parse_yaml(dump_yaml(data), "")) == repr(data)  # as text: not a number is not itself
 
 
 NODE: dict[str, Any] = {"model": {"encoder": "recurrent", "sizes": [1, 2]}, "seed": 1, "empty": None}
@@ -152,9 +152,9 @@ NODE: dict[str, Any] = {"model": {"encoder": "recurrent", "sizes": [1, 2]}, "see
     ],
 )
 def test_an_override_gives_a_new_tree(override: str, wanted: Any) -> None:
-    before = as_text(NODE)
+    before = dump_yaml(NODE)
     assert apply_overrides(NODE, [override]) == wanted
-    assert as_text(NODE) == before
+    assert dump_yaml(NODE) == before
 
 
 def test_overrides_are_made_in_turn() -> None:
@@ -162,12 +162,12 @@ def test_overrides_are_made_in_turn() -> None:
 
 
 def test_a_new_type_that_lacks_the_settings_is_told_how_to_begin_anew() -> None:
-    settings: dict[str, Plain] = {"translate": {"search": {"type": "beam", "size": 4, "stop": "limit"}}}
+    settings: dict[str, PlainData] = {"translate": {"search": {"type": "beam", "size": 4, "stop_rule": "limit"}}}
     with pytest.raises(ConfigError) as told:
         load_recipe(settings, ["translate.search.type=greedy", "train.setps=3"])
-    advice = "; to begin anew: translate.search={type: greedy}"
+    advice = "; to start over: translate.search={type: greedy}"
     of_search, others = ([one.text for one in told.value.problems if ("search" in one.place) == of] for of in (1, 0))
-    assert [text.split(" (")[0] for text in of_search] == ['unknown setting "size"', 'unknown setting "stop"']
+    assert [text.split(" (")[0] for text in of_search] == ['unknown setting "size"', 'unknown setting "stop_rule"']
     assert all(text.endswith(advice) for text in of_search)
     assert not any("anew" in text for text in others)
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.text.dropout import BpeDropout
-from weft.text.learners import BPE, Unigram
+from weft.text.bpe_dropout import BPEDropout
 from weft.text.tokenizer import Tokenizer
+from weft.text.tokenizer_training import BPETokenizerTrainer, UnigramTokenizerTrainer
 
 LINES = [
     "the lower house is newer than the widest house",
@@ -18,59 +18,59 @@ LINES = [
 
 @pytest.fixture(scope="module")
 def tokenizer() -> Tokenizer:
-    return BPE(size=400).learn(LINES)
+    return BPETokenizerTrainer(vocab_size=400).train(LINES)
 
 
 @given(line=st.text() | st.sampled_from(LINES), rate=st.floats(0.0, 0.99), seed=st.integers(0))
 def test_the_text_stays_the_same(tokenizer: Tokenizer, line: str, rate: float, seed: int) -> None:
     (ids,) = tokenizer.encode([line])
-    dropped = BpeDropout(tokenizer, rate)(ids, Random(seed))
+    dropped = BPEDropout(tokenizer, rate)(ids, Random(seed))
     assert tokenizer.decode([dropped]) == tokenizer.decode([ids])
 
 
 def test_rate_zero_changes_nothing(tokenizer: Tokenizer) -> None:
     letters = tokenizer.encode(["l", "o"])
     ids = [*letters[0], *letters[1]]
-    assert BpeDropout(tokenizer, 0.0)(ids, Random(1)) == ids
+    assert BPEDropout(tokenizer, 0.0)(ids, Random(1)) == ids
 
 
 def test_a_tiny_rate_merges_as_the_library_does(tokenizer: Tokenizer) -> None:
-    drop = BpeDropout(tokenizer, 1e-12)
+    drop = BPEDropout(tokenizer, 1e-12)
     for ids in tokenizer.encode([*LINES, "slower housewidest newnewer, unheard ( of )!!"]):
         assert drop(ids, Random(1)) == ids
 
 
 def test_a_rate_near_one_leaves_letters(tokenizer: Tokenizer) -> None:
     (ids,) = tokenizer.encode(["the newest"])
-    dropped = BpeDropout(tokenizer, 1 - 1e-12)(ids, Random(1))
-    assert tokenizer.pieces(dropped) == list("▁the▁newest")
+    dropped = BPEDropout(tokenizer, 1 - 1e-12)(ids, Random(1))
+    assert tokenizer.tokens(dropped) == list("▁the▁newest")
 
 
 def test_more_dropout_gives_more_pieces(tokenizer: Tokenizer) -> None:
     (ids,) = tokenizer.encode(LINES[:1])
     lengths = [
-        sum(len(BpeDropout(tokenizer, rate)(ids, Random(seed))) for seed in range(50)) for rate in (0.0, 0.1, 0.4, 0.8)
+        sum(len(BPEDropout(tokenizer, rate)(ids, Random(seed))) for seed in range(50)) for rate in (0.0, 0.1, 0.4, 0.8)
     ]
     assert lengths == sorted(set(lengths))
 
 
 def test_draws_are_those_of_the_seed(tokenizer: Tokenizer) -> None:
     (ids,) = tokenizer.encode(LINES[:1])
-    drop = BpeDropout(tokenizer, 0.3)
+    drop = BPEDropout(tokenizer, 0.3)
     assert drop(ids, Random(1)) == drop(ids, Random(1))
     assert len({tuple(drop(ids, Random(seed))) for seed in range(20)}) > 10
 
 
 def test_share_of_dropped_merges() -> None:
     """With a single merge, a word stays in letters with probability `rate`."""
-    tokenizer = BPE(size=4, unknown="token").learn(["aa aa aa"])
+    tokenizer = BPETokenizerTrainer(vocab_size=4, byte_fallback=False).train(["aa aa aa"])
     (ids,) = tokenizer.encode(["aa"])
-    assert tokenizer.pieces(ids) == ["▁a", "a"]
-    split = sum(len(BpeDropout(tokenizer, 0.3)(ids, Random(seed))) == 3 for seed in range(1000))
+    assert tokenizer.tokens(ids) == ["▁a", "a"]
+    split = sum(len(BPEDropout(tokenizer, 0.3)(ids, Random(seed))) == 3 for seed in range(1000))
     assert 240 < split < 360
 
 
 def test_without_merges_nothing_changes() -> None:
-    tokenizer = Unigram(size=400).learn(LINES)
+    tokenizer = UnigramTokenizerTrainer(vocab_size=400).train(LINES)
     (ids,) = tokenizer.encode(LINES[:1])
-    assert BpeDropout(tokenizer, 0.9)(ids, Random(1)) == ids
+    assert BPEDropout(tokenizer, 0.9)(ids, Random(1)) == ids

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from weft.nn.dropout import LEVELS, Dropout
+from weft.nn.dropout import BYTE_LEVELS, Dropout
 
 
 def dropped(rate: float, x: torch.Tensor, seed: int = 1) -> torch.Tensor:
@@ -15,7 +15,7 @@ def dropped(rate: float, x: torch.Tensor, seed: int = 1) -> torch.Tensor:
 
 @pytest.mark.parametrize("kind", [torch.float32, torch.float64, torch.bfloat16])
 def test_an_element_is_dropped_or_scaled_up(kind: torch.dtype) -> None:
-    rate = 64 / LEVELS
+    rate = 64 / BYTE_LEVELS
     y = dropped(rate, torch.ones(100, 103, dtype=kind))
     assert y.dtype == kind
     assert set(y.flatten().tolist()) == {0.0, torch.tensor(1 / (1 - rate), dtype=kind).item()}

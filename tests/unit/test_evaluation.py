@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from weft.core.errors import UserError
-from weft.engine.evaluation import evaluate_file, read_examples
-from weft.metric.examples import read_references
-from weft.metric.lines import Options
+from weft.inference.evaluation import evaluate_file, read_examples
+from weft.metrics.references import read_references
+from weft.metrics.scores import MetricOptions
 
 
 def write(path: Path, text: str) -> Path:
@@ -42,7 +42,7 @@ def test_files_side_by_side_are_read_as_before(tmp_path: Path) -> None:
 def test_the_references_of_a_table_serve_a_file_of_translations_too(tmp_path: Path) -> None:
     outputs = write(tmp_path / "outputs", "vete\nanda\n")
     table = write(tmp_path / "test.tsv", "go\tve\tvete\nrun\tcorre\n")
-    (score,) = evaluate_file(outputs, [table], ["exact"], Options())
+    (score,) = evaluate_file(outputs, [table], ["exact"], MetricOptions())
     assert score.value == 50.0
     assert read_references([table, outputs], 2, outputs) == [("ve", "vete", "vete"), ("corre", "anda")]
 
@@ -50,10 +50,10 @@ def test_the_references_of_a_table_serve_a_file_of_translations_too(tmp_path: Pa
 @pytest.mark.parametrize(
     ("files", "message"),
     [
-        ({"test.tsv": "go\tve\nrun\n"}, "test.tsv, line 2: wanted source and references with tabs between, got no tab"),
+        ({"test.tsv": "go\tve\nrun\n"}, "test.tsv, line 2: expected a source and its references separated by tabs, got no tab"),
         ({"test.tsv": ""}, "test.tsv: is empty, so there are no lines to evaluate"),
-        ({"test.tsv": "go\tve\n", "more": "vete\n"}, "test.tsv holds its own references, in its columns: leave out "),
-        ({"test.en": "go\n"}, "test.en is a source without references. Add files of references, or give one .tsv"),
+        ({"test.tsv": "go\tve\n", "more": "vete\n"}, "test.tsv has its own references, in its columns: omit "),
+        ({"test.en": "go\n"}, "test.en is a source without references. Add reference files, or give one .tsv"),
     ],
 )
 def test_what_cannot_be_evaluated_is_told(files: dict[str, str], message: str, tmp_path: Path) -> None:

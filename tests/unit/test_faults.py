@@ -3,15 +3,14 @@
 import pytest
 
 from weft.core.errors import UserError
-from weft.metric.evaluate import evaluate, evaluate_lines
-from weft.metric.fidelity import addresses_in, numbers_in
-from weft.metric.lines import Lines, Options
-from weft.metric.score import Score
+from weft.metrics.corpus_metrics import evaluate, evaluate_segments
+from weft.metrics.output_errors import count_addresses, count_numbers
+from weft.metrics.scores import MetricOptions, MetricScore, Segments
 
 
-def only(name: str, output: str, source: str | None = None, *references: str, lowercase: bool = False) -> Score:
-    lines = Lines([output], [references or ("x",)], None if source is None else [source])
-    (score,) = evaluate_lines(lines, [name], Options(lowercase=lowercase))
+def only(name: str, output: str, source: str | None = None, *references: str, lowercase: bool = False) -> MetricScore:
+    lines = Segments([output], [references or ("x",)], None if source is None else [source])
+    (score,) = evaluate_segments(lines, [name], MetricOptions(lowercase=lowercase))
     return score
 
 
@@ -29,7 +28,7 @@ def test_copies_are_words_of_the_source_that_no_reference_has() -> None:
 
 
 def test_copies_need_a_source() -> None:
-    with pytest.raises(UserError, match=r"the source, which is not given: give references as a \.tsv"):
+    with pytest.raises(UserError, match=r"copy needs the source to count untranslated words: give the references as a \.tsv"):
         evaluate(["a"], [["a"]], ["copy"])
 
 
@@ -45,7 +44,7 @@ def test_copies_need_a_source() -> None:
     ],
 )
 def test_numbers(line: str, wanted: list[str]) -> None:
-    assert sorted(numbers_in(line).elements()) == sorted(wanted)
+    assert sorted(count_numbers(line).elements()) == sorted(wanted)
 
 
 @pytest.mark.parametrize(
@@ -57,18 +56,18 @@ def test_numbers(line: str, wanted: list[str]) -> None:
     ],
 )
 def test_addresses(line: str, wanted: list[str]) -> None:
-    assert sorted(addresses_in(line).elements()) == sorted(wanted)
+    assert sorted(count_addresses(line).elements()) == sorted(wanted)
 
 
 def test_lost_and_invented_numbers_both_count() -> None:
     assert only("numbers", "3 dogs, 5 cats", "3 Hunde und 4 Katzen").value == 50
-    assert dict(only("numbers", "3 dogs", "3 Hunde und 4 Katzen").counts) == {"kept": 1, "wanted": 2, "written": 1}
+    assert dict(only("numbers", "3 dogs", "3 Hunde und 4 Katzen").counts) == {"matches": 1, "expected": 2, "found": 1}
     assert only("numbers", "no number", "keine Zahl").value == 100
-    assert "beside:source" in only("numbers", "3", "3").signature
+    assert "against:source" in only("numbers", "3", "3").signature
 
 
 def test_without_a_source_the_nearest_reference_counts() -> None:
     score = only("numbers", "7 dogs", None, "seven dogs", "7 dogs")
     assert score.value == 100
-    assert "beside:references" in score.signature
+    assert "against:references" in score.signature
     assert only("addresses", "at www.a.org", None, "at www.b.org").value == 0

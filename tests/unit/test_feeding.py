@@ -6,12 +6,21 @@ from torch.testing import assert_close
 
 from laws.given import GIVEN
 from laws.variants import MODELS, batch
-from weft.core.marks import BEGIN, PAD
-from weft.model.model import Model
-from weft.objective.cross_entropy import CrossEntropy
-from weft.objective.feeding import Feeding, Free, Scheduled, Truth, own_tokens
-from weft.objective.truth import Constant, ExponentialDecay, InverseSigmoid, LinearDecay
-from weft.search.greedy import Greedy
+from weft.core.codec import BOS, PAD
+from weft.decoding.greedy import GreedySearch
+from weft.losses.cross_entropy import CrossEntropyLoss
+from weft.losses.scheduled_sampling import (
+    ConstantProbability,
+    DecoderInputPolicy,
+    ExponentialDecay,
+    FreeRunning,
+    InverseSigmoidDecay,
+    LinearDecay,
+    ScheduledSampling,
+    TeacherForcing,
+    predict_tokens,
+)
+from weft.models.model import Model
 
 PAIRS = batch((5, 6), (3, 4))
 
@@ -22,30 +31,30 @@ def model(request: pytest.FixtureRequest) -> Model:
     return made
 
 
-def always(probability: float) -> Constant:
-    return Constant(probability=probability)
+def always(probability: float) -> ConstantProbability:
+    return ConstantProbability(probability=probability)
 
 
-@pytest.mark.parametrize("passes", ["steps", "two"])
-@pytest.mark.parametrize("each", ["token", "sequence"])
-def test_always_the_truth_is_teacher_forcing(model: Model, passes: str, each: str) -> None:
-    scheduled = Scheduled(truth=lambda: always(1.0), each=each, passes=passes)  # type: ignore[arg-type]
-    assert_close(scheduled(model, PAIRS, 1), Truth()(model, PAIRS, 1), atol=1e-10, rtol=0)
+@pytest.mark.parametrize("method", ["stepwise", "two-pass"])
+@pytest.mark.parametrize("sample_per", ["token", "sequence"])
+def test_always_the_truth_is_teacher_forcing(model: Model, method: str, sample_per: str) -> None:
+    scheduled = ScheduledSampling(schedule=lambda: always(1.0), sample_per=sample_per, method=method)  # type: ignore[arg-type]
+    assert_close(scheduled(model, PAIRS, 1), TeacherForcing()(model, PAIRS, 1), atol=1e-10, rtol=0)
 
 
 def test_free_running_is_what_greedy_search_says(model: Model) -> None:
     """The model's best guesses are the tokens of greedy search, up to its end, whatever the truth is."""
-    logits = model.head(Free()(model, PAIRS, 1))
-    logits[..., [PAD, BEGIN]] = float("-inf")
+    logits = model.head(FreeRunning()(model, PAIRS, 1))
+    logits[..., [PAD, BOS]] = float("-inf")
     said = logits.argmax(-1)
     limit = torch.full((len(said),), said.shape[1] - 1)
-    found = Greedy()(model.step, model.start(model.encode(PAIRS.source)), limit, limit)
+    found = GreedySearch()(model.step, model.start(model.encode(PAIRS.source)), limit, limit)
     for row, (hypothesis,) in enumerate(found):
         assert said[row, : len(hypothesis.tokens)].tolist() == list(hypothesis.tokens)
 
 
-@pytest.mark.parametrize("feeding", [Free(), Scheduled(truth=lambda: always(0.0), own="best")])
-def test_without_the_truth_it_does_not_matter(model: Model, feeding: Feeding) -> None:
+@pytest.mark.parametrize("feeding", [FreeRunning(), ScheduledSampling(schedule=lambda: always(0.0), prediction="argmax")])
+def test_without_the_truth_it_does_not_matter(model: Model, feeding: DecoderInputPolicy) -> None:
     other = PAIRS._replace(target=PAIRS.target.with_data(PAIRS.target.data.clamp(min=3).roll(1, 0)))
     assert_close(feeding(model, PAIRS, 1), feeding(model, other, 1), atol=1e-12, rtol=0)
 
@@ -53,8 +62,8 @@ def test_without_the_truth_it_does_not_matter(model: Model, feeding: Feeding) ->
 def test_a_sequence_is_fed_one_kind_and_tokens_are_mixed(model: Model) -> None:
     """With one coin a sequence, each row is either teacher forcing or free running."""
     torch.manual_seed(3)
-    scheduled = Scheduled(truth=lambda: always(0.5), each="sequence", own="best")
-    truth, free = Truth()(model, PAIRS, 1), Free()(model, PAIRS, 1)
+    scheduled = ScheduledSampling(schedule=lambda: always(0.5), sample_per="sequence", prediction="argmax")
+    truth, free = TeacherForcing()(model, PAIRS, 1), FreeRunning()(model, PAIRS, 1)
     kinds = set()
     for _ in range(10):
         for row, hidden in enumerate(scheduled(model, PAIRS, 1)):
@@ -66,27 +75,27 @@ def test_a_sequence_is_fed_one_kind_and_tokens_are_mixed(model: Model) -> None:
 
 def test_draws_follow_the_models_distribution(model: Model) -> None:
     torch.manual_seed(1)
-    hidden = Truth()(model, PAIRS, 1)[0, 0].detach()
-    drawn = own_tokens(model, hidden.expand(20_000, -1), "drawn")
+    hidden = TeacherForcing()(model, PAIRS, 1)[0, 0].detach()
+    drawn = predict_tokens(model, hidden.expand(20_000, -1), "sample")
     shares = torch.bincount(drawn, minlength=11).double() / len(drawn)
     logits = model.head(hidden)
-    logits[[PAD, BEGIN]] = float("-inf")
+    logits[[PAD, BOS]] = float("-inf")
     assert_close(shares, logits.softmax(-1), atol=0.02, rtol=0)
 
 
 def test_the_probability_of_the_truth_falls_as_it_says() -> None:
-    assert [LinearDecay(first=0.9, slope=0.1, floor=0.3)(step) for step in (0, 2, 100)] == pytest.approx(
+    assert [LinearDecay(initial=0.9, slope=0.1, minimum=0.3)(step) for step in (0, 2, 100)] == pytest.approx(
         [0.9, 0.7, 0.3]
     )
     assert ExponentialDecay(base=0.5)(3) == 0.125
     k = 10.0
-    decay = InverseSigmoid(k=k)
+    decay = InverseSigmoidDecay(k=k)
     assert decay(0) == pytest.approx(k / (k + 1))
     assert decay(23) == pytest.approx(0.5, abs=0.01)  # k log k = 23.03
     assert decay(10**9) == pytest.approx(0.0)
 
 
 def test_validation_is_always_fed_the_truth(model: Model) -> None:
-    plain, free = CrossEntropy(GIVEN), CrossEntropy(GIVEN, feeding=Free)
+    plain, free = CrossEntropyLoss(GIVEN), CrossEntropyLoss(GIVEN, decoder_input=FreeRunning)
     assert_close(free(model, PAIRS).total, plain(model, PAIRS).total)
     assert free(model, PAIRS, 1).total > plain(model, PAIRS, 1).total

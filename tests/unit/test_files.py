@@ -12,7 +12,7 @@ from typing import BinaryIO
 import pytest
 
 from weft.core.errors import UserError
-from weft.store.files import atomic_folder, locked, recover_folder, remove_leftovers, write_atomically
+from weft.core.files import atomic_folder, path_lock, recover_folder, remove_leftovers, write_atomically
 
 
 def content(folder: Path) -> dict[str, str]:
@@ -152,7 +152,7 @@ def test_when_the_new_folder_cannot_take_its_place_the_old_one_does(
 KILLED = """
 import os, shutil, signal, sys
 from pathlib import Path
-from weft.store import files
+from weft.core import files
 
 def counted(function):
     def call(*arguments, **options):
@@ -246,7 +246,7 @@ def test_a_lock_is_that_of_what_stands_there_now(tmp_path: Path, monkeypatch: py
         really(descriptor, how)
 
     monkeypatch.setattr(fcntl, "flock", late)
-    with locked(tmp_path / "best") as free:
+    with path_lock(tmp_path / "best") as free:
         assert not free
 
 

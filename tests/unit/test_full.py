@@ -9,14 +9,13 @@ import pytest
 
 from unit.test_lane import order
 from unit.untrained import untrained
-from weft.control.request import Request
 from weft.core.errors import UserError
-from weft.engine.translator import Translator
-from weft.serve.full import Full
-from weft.serve.lane import Lane
-from weft.serve.limits import Limits
-from weft.serve.manner import Manner
-from weft.serve.refusal import RefusedError
+from weft.decoding.constraints.request import Request
+from weft.inference.translator import Translator
+from weft.serve.batch_queue import BatchQueue, DecodeOptions
+from weft.serve.http_errors import ApiError
+from weft.serve.limits import ServerLimits
+from weft.serve.torch_backend import TorchBackend
 
 
 def damaged() -> Translator:
@@ -25,11 +24,14 @@ def damaged() -> Translator:
 
 def test_where_it_cannot_be_loaded_nothing_of_the_inside_is_told(caplog: pytest.LogCaptureFixture) -> None:
     async def ask() -> None:
-        lane, one = Lane(Full(damaged, None), Limits(), 1, False, lambda _: None), order("a", manner=Manner(beam=2))
+        lane, one = (
+            BatchQueue(TorchBackend(damaged, None), ServerLimits(), 1, False, lambda _: None),
+            order("a", options=DecodeOptions(beam=2)),
+        )
         lane.put(one)
-        with pytest.raises(RefusedError) as caught:
+        with pytest.raises(ApiError) as caught:
             await one.wait(60)
-        assert caught.value.status == 500
+        assert caught.value.status_code == 500
         assert "weights" not in str(caught.value)
         lane.close()
 
@@ -37,13 +39,13 @@ def test_where_it_cannot_be_loaded_nothing_of_the_inside_is_told(caplog: pytest.
         asyncio.run(ask())
     assert "is damaged" in caplog.text  # whoever runs the server sees why
     with pytest.raises(UserError):
-        Full(damaged, None).translator()  # as at the start, where it is told as it is
+        TorchBackend(damaged, None).translator()  # as at the start, where it is told as it is
 
 
 def test_a_model_that_is_closed_takes_no_memory() -> None:
     models = [untrained("transformer")]
-    full, model = Full(models.pop, None), weakref.ref(models[0].trained.model)
-    full(Manner(), [Request("a")], None)
+    full, model = TorchBackend(models.pop, None), weakref.ref(models[0].trained.model)
+    full(DecodeOptions(), [Request("a")], None)
     assert full.is_loaded
     assert model() is not None
     gc.disable()  # at once, and not when somebody cleans up

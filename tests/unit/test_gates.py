@@ -9,15 +9,22 @@ import torch
 
 from laws.variants import Variant, variants
 from unit.untrained import SENTENCE, untrained
+from weft.core.codec import EOS
 from weft.core.errors import UserError
-from weft.core.marks import END
 from weft.core.padded import Padded
-from weft.core.watch import watching
-from weft.engine.translator import Translator
-from weft.inspect.cells import CELL, HIDDEN, RECURRENCE
-from weft.inspect.gates import GATES, Gate, choose, draw, gates, means_grid, units_grid
-from weft.inspect.translating import translate
-from weft.nn.cells.role import Cell, zeros
+from weft.core.tracing import trace_tensors
+from weft.inference.translator import Translator
+from weft.nn.cells.cell import RecurrentCell, zero_states
+from weft.visualize.gate_activations import (
+    GATE_NAMES,
+    GateActivations,
+    draw_gates,
+    gate_activations,
+    mean_heatmap,
+    select_gates,
+    unit_heatmap,
+)
+from weft.visualize.translation_trace import CELL_STATE, HIDDEN_STATE, RECURRENCE, trace_translation
 
 LABELS = ("▁the", "▁red", "▁cat", "▁sees", "▁a", "▁dog", "<end>")
 
@@ -47,11 +54,11 @@ def reset_and_update(cell: Any, inputs: Any) -> Any:
 
 def test_gates_are_those_of_the_equations_in_the_order_of_the_sentence(bahdanau: Translator) -> None:
     trained = bahdanau.trained
-    source = torch.tensor([[*trained.target_tokenizer.encode([SENTENCE])[0], END]])
+    source = torch.tensor([[*trained.target_tokenizer.encode([SENTENCE])[0], EOS]])
     with torch.inference_mode():
         inputs = trained.model.source(source, torch.zeros(1, dtype=torch.long))[0].double().numpy()
     forward, backward = trained.model.encoder.layers[0].cells  # type: ignore[attr-defined]
-    found = {gate.path: gate for gate in gates(bahdanau, SENTENCE)}
+    found = {gate.path: gate for gate in gate_activations(bahdanau, SENTENCE)}
     dim = forward.dim
     for place, wanted in (
         ("encoder.0.forward", reset_and_update(forward, inputs)),
@@ -62,9 +69,9 @@ def test_gates_are_those_of_the_equations_in_the_order_of_the_sentence(bahdanau:
 
 
 def test_both_sides_have_the_pieces_that_they_read(bahdanau: Translator) -> None:
-    translated = translate(bahdanau, SENTENCE)
-    written = bahdanau.trained.target_tokenizer.pieces(translated.fed.target)
-    by_place = {gate.place: gate for gate in gates(bahdanau, SENTENCE)}
+    translated = trace_translation(bahdanau, SENTENCE)
+    written = bahdanau.trained.target_tokenizer.tokens(translated.example.target)
+    by_place = {gate.module: gate for gate in gate_activations(bahdanau, SENTENCE)}
     assert list(by_place) == ["encoder.0.forward", "encoder.0.backward", "decoder"]
     assert by_place["encoder.0.forward"].labels == by_place["encoder.0.backward"].labels == LABELS
     assert by_place["decoder"].labels[0] == "<begin>"
@@ -73,32 +80,34 @@ def test_both_sides_have_the_pieces_that_they_read(bahdanau: Translator) -> None
 
 
 def test_an_lstm_without_weights_is_as_open_as_its_biases_say() -> None:
-    translator = untrained("bahdanau", encoder={"cell": {"type": "lstm", "dim": 3}, "ways": "forward"})
+    translator = untrained("bahdanau", encoder={"cell": {"type": "lstm", "dim": 3}, "directions": "forward"})
     [lstm] = translator.trained.model.encoder.layers[0].cells  # type: ignore[attr-defined]
     torch.nn.init.zeros_(lstm.inputs.input.weight)
     torch.nn.init.zeros_(lstm.recurrence.matrix.weight)
     with torch.no_grad():
         lstm.inputs.input.bias.copy_(torch.tensor([0.0, 1.0, 5.0, -1.0]).repeat_interleave(3))  # i, f, g, o
-    found = {gate.name: gate.values for gate in gates(translator, "cat") if gate.place == "encoder.0.forward"}
+    found = {
+        gate.name: gate.values for gate in gate_activations(translator, "cat") if gate.module == "encoder.0.forward"
+    }
     for name, value in (("input", 0.5), ("forget", 0.731059), ("output", 0.268941)):
         np.testing.assert_allclose(found.pop(name), value, atol=1e-6)
     assert found == {}
 
 
-@pytest.mark.parametrize("variant", list(variants(Cell)), ids=lambda variant: variant.name)
+@pytest.mark.parametrize("variant", list(variants(RecurrentCell)), ids=lambda variant: variant.name)
 def test_everything_that_a_cell_notes_is_known(variant: Variant) -> None:
     cell = variant.make(4, 0).eval()
     x = Padded(torch.randn(1, 3, 4), torch.ones(1, 3, dtype=torch.bool))
-    with torch.inference_mode(), watching() as seen:
-        cell.run(x, cell.start(zeros(cell, x.data)))
+    with torch.inference_mode(), trace_tensors() as seen:
+        cell.run(x, cell.start(zero_states(cell, x.data)))
     names = {name.split(".")[-1] for name in seen}
-    assert {HIDDEN, RECURRENCE} <= names <= {HIDDEN, CELL, RECURRENCE, *GATES}
+    assert {HIDDEN_STATE, RECURRENCE} <= names <= {HIDDEN_STATE, CELL_STATE, RECURRENCE, *GATE_NAMES}
 
 
-def made_up(*paths: str) -> list[Gate]:
+def made_up(*paths: str) -> list[GateActivations]:
     """Gates of two pieces and three units."""
     values = np.array([[0.0, 0.2, 0.4], [0.3, 0.6, 0.9]])
-    return [Gate(*path.rpartition(".")[::2], ("a", "b"), values) for path in paths]
+    return [GateActivations(*path.rpartition(".")[::2], ("a", "b"), values) for path in paths]
 
 
 EVERY = made_up("encoder.0.forward.forget", "encoder.10.forward.forget", "decoder.0.input", "decoder.0.forget")
@@ -115,12 +124,12 @@ EVERY = made_up("encoder.0.forward.forget", "encoder.10.forward.forget", "decode
         (None, "decoder.0.input", EVERY[2:3]),
     ],
 )
-def test_sides_and_places_choose(side: Any, place: str | None, wanted: list[Gate]) -> None:
-    assert [gate.path for gate in choose(EVERY, side, place)] == [gate.path for gate in wanted]
+def test_sides_and_places_choose(side: Any, place: str | None, wanted: list[GateActivations]) -> None:
+    assert [gate.path for gate in select_gates(EVERY, side, place)] == [gate.path for gate in wanted]
 
 
 def test_an_encoder_without_gates_leaves_the_decoders() -> None:
-    assert [gate.path for gate in choose(EVERY[2:], None, None)] == ["decoder.0.input", "decoder.0.forget"]
+    assert [gate.path for gate in select_gates(EVERY[2:], None, None)] == ["decoder.0.input", "decoder.0.forget"]
 
 
 @pytest.mark.parametrize(
@@ -129,7 +138,7 @@ def test_an_encoder_without_gates_leaves_the_decoders() -> None:
         (
             None,
             "encoder.1",
-            r"no gates at encoder\.1: this model has some at encoder\.0\.forward, encoder\.10\.forward",
+            r"no gates at encoder\.1: this model has gates at encoder\.0\.forward, encoder\.10\.forward",
         ),
         ("encoder", "decoder.0", r"no gates at decoder\.0 in encoder"),
         (None, "encoder.0.forward.forge", r"no gates at encoder\.0\.forward\.forge:"),
@@ -137,25 +146,25 @@ def test_an_encoder_without_gates_leaves_the_decoders() -> None:
 )
 def test_there_is_no_such_place(side: Any, place: str, message: str) -> None:
     with pytest.raises(UserError, match=message):
-        choose(EVERY, side, place)
+        select_gates(EVERY, side, place)
 
 
 def test_a_row_is_the_mean_of_the_units_or_a_unit(bahdanau: Translator) -> None:
-    translated = translate(bahdanau, SENTENCE)
-    means = means_grid(translated.fed, EVERY[:2])
+    translated = trace_translation(bahdanau, SENTENCE)
+    means = mean_heatmap(translated.example, EVERY[:2])
     np.testing.assert_allclose(means.values, [[0.2, 0.6], [0.2, 0.6]])
     assert means.rows == ("encoder.0.forward.forget", "encoder.10.forward.forget")
-    units = units_grid(translated.fed, EVERY[2:3])
+    units = unit_heatmap(translated.example, EVERY[2])
     np.testing.assert_allclose(units.values, [[0.0, 0.3], [0.2, 0.6], [0.4, 0.9]])
     assert units.rows == ("unit 0", "unit 1", "unit 2")
     assert units.remarks == ("decoder.0.input",)
     assert means.columns == units.columns == ("a", "b")
-    assert means.darkest == units.darkest == 1.0
+    assert means.max_value == units.max_value == 1.0
 
 
 @pytest.mark.parametrize(("suffix", "begin"), [(".png", b"\x89PNG"), (".svg", b"<?xml")])
 def test_the_picture_is_written(suffix: str, begin: bytes, bahdanau: Translator, tmp_path: Path) -> None:
-    shown = draw(bahdanau, SENTENCE, tmp_path / f"gates{suffix}")
+    shown = draw_gates(bahdanau, SENTENCE, tmp_path / f"gates{suffix}")
     assert [gate.path for gate in shown] == [
         f"encoder.0.{cell}" for cell in ("forward.reset", "forward.update", "backward.reset", "backward.update")
     ]
@@ -163,7 +172,7 @@ def test_the_picture_is_written(suffix: str, begin: bytes, bahdanau: Translator,
 
 
 def test_a_row_for_each_gate_or_unit(bahdanau: Translator, tmp_path: Path) -> None:
-    [only] = draw(bahdanau, SENTENCE, tmp_path / "gates.svg", place="decoder.reset", rows="units")
+    [only] = draw_gates(bahdanau, SENTENCE, tmp_path / "gates.svg", module="decoder.reset", rows="units")
     assert only.path == "decoder.reset"
     assert (tmp_path / "gates.svg").read_text("utf-8").count("<!-- unit ") == 16
 
@@ -181,13 +190,13 @@ def test_a_mistake_leaves_nothing(
     sentence: str, name: str, place: str | None, message: str, bahdanau: Translator, tmp_path: Path
 ) -> None:
     with pytest.raises(UserError, match=message):
-        draw(bahdanau, sentence, tmp_path / name, place=place, rows="units")
+        draw_gates(bahdanau, sentence, tmp_path / name, module=place, rows="units")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_models_without_cells_or_gates_are_told() -> None:
-    with pytest.raises(UserError, match="no recurrent cells, as a Transformer has none"):
-        gates(untrained("transformer"), SENTENCE)
-    plain = {"cell": {"type": "plain", "dim": 4}}
-    with pytest.raises(UserError, match="are plain and have no gates; weft inspect gradients"):
-        gates(untrained("bahdanau", encoder=plain, decoder=plain), SENTENCE)
+    with pytest.raises(UserError, match="no recurrent cells"):
+        gate_activations(untrained("transformer"), SENTENCE)
+    plain = {"cell": {"type": "elman", "dim": 4}}
+    with pytest.raises(UserError, match="have no gates; use weft inspect gradients"):
+        gate_activations(untrained("bahdanau", encoder=plain, decoder=plain), SENTENCE)

@@ -16,15 +16,14 @@ from unit.untrained import SENTENCE, untrained
 from weft.core.errors import UserError
 from weft.core.padded import Padded
 from weft.core.state import State
-from weft.core.watch import watching
-from weft.engine.translator import Translator
-from weft.inspect.cells import Steps, by_place
-from weft.inspect.gradients import Flow, draw, flow, gradients
-from weft.inspect.lines import Line, Panel, draw_panels, limits
-from weft.inspect.picture import write_picture
-from weft.inspect.translating import translate
-from weft.nn.cells.plain import Plain
-from weft.nn.cells.role import zeros
+from weft.core.tracing import trace_tensors
+from weft.inference.translator import Translator
+from weft.nn.cells.cell import zero_states
+from weft.nn.cells.elman import ElmanCell
+from weft.visualize.figures import save_figure
+from weft.visualize.gradient_figure import axis_limits, draw_gradient_flows
+from weft.visualize.gradient_flow import GradientFlow, cell_gradient_flow, draw_gradients, gradient_flows
+from weft.visualize.translation_trace import CellTrace, group_by_module, trace_translation
 
 TINY = 1e-6
 
@@ -42,7 +41,7 @@ def in_float64(translator: Translator) -> Translator:
 
 
 def embedded(translator: Translator) -> Padded:
-    source = translate(translator, SENTENCE).fed.source
+    source = trace_translation(translator, SENTENCE).example.source
     return source.with_data(translator.trained.model.source(source.data, torch.zeros(1, dtype=torch.long)))
 
 
@@ -58,7 +57,7 @@ def differences(cell: Any, x: Padded) -> list[list[float]]:
     """
     found: list[list[float]] = [[] for _ in cell.state_dims]
     for step in range(1, x.data.shape[1]):
-        _, states = cell.run(sliced(x, 0, step), zeros(cell, x.data))
+        _, states = cell.run(sliced(x, 0, step), zero_states(cell, x.data))
         rest = sliced(x, step, x.data.shape[1])
         h, *others = states
         found[0].append(slope(lambda h: cell.run(rest, (h, *others))[1][0], h))  # noqa: B023 (called at once)
@@ -68,12 +67,12 @@ def differences(cell: Any, x: Padded) -> list[list[float]]:
     return found
 
 
-@pytest.mark.parametrize("kind", ["plain", "gru", "lstm"])
+@pytest.mark.parametrize("kind", ["elman", "gru", "lstm"])
 def test_an_encoder_has_the_slopes_of_finite_differences(kind: str) -> None:
     translator = in_float64(untrained("bahdanau", encoder={"cell": {"type": kind, "dim": 3}}))
     forward, backward = translator.trained.model.encoder.layers[0].cells  # type: ignore[attr-defined]
     x = embedded(translator)
-    flows = {one.place: one for one in gradients(translator, SENTENCE)}
+    flows = {one.module: one for one in gradient_flows(translator, SENTENCE)}
     for place, cell, read in (("forward", forward, x), ("backward", backward, x.reverse())):
         found = flows[f"encoder.0.{place}"]
         for shown, wanted in zip([found.hidden, *cells_of(found)], differences(cell, read), strict=True):
@@ -81,17 +80,17 @@ def test_an_encoder_has_the_slopes_of_finite_differences(kind: str) -> None:
             np.testing.assert_allclose(shown, in_order, rtol=1e-5, atol=1e-8)
 
 
-def cells_of(found: Flow) -> list[Any]:
+def cells_of(found: GradientFlow) -> list[Any]:
     return [] if found.cell is None else [found.cell]
 
 
 @torch.no_grad()
 def test_a_decoder_has_those_of_all_its_ways_through_time() -> None:
     translator = in_float64(untrained("bahdanau", decoder={"cell": {"type": "gru", "dim": 3}}))
-    translated, model = translate(translator, SENTENCE), translator.trained.model
-    fed = torch.tensor([[1, *translated.fed.target[:-1]]])
+    translated, model = trace_translation(translator, SENTENCE), translator.trained.model
+    fed = torch.tensor([[1, *translated.example.target[:-1]]])
     x = model.target(fed, torch.zeros(1, dtype=torch.long))
-    state = model.decoder.start(model.encode(translated.fed.source))
+    state = model.decoder.start(model.encode(translated.example.source))
     wanted = []
     for step in range(1, x.shape[1]):
         _, between = model.decoder(x[:, :step], state)
@@ -101,16 +100,16 @@ def test_a_decoder_has_those_of_all_its_ways_through_time() -> None:
             return after.carry[1]  # type: ignore[return-value]
 
         wanted.append(slope(last, between.carry[1]))  # type: ignore[arg-type]
-    [found] = [one for one in gradients(translator, SENTENCE) if one.place == "decoder"]
+    [found] = [one for one in gradient_flows(translator, SENTENCE) if one.module == "decoder"]
     assert found.labels[0] == "<begin>"
     np.testing.assert_allclose(found.hidden, [*wanted, 1.0], rtol=1e-5, atol=1e-8)
 
 
-def through(cell: Plain, x: Tensor) -> Flow:
+def through(cell: ElmanCell, x: Tensor) -> GradientFlow:
     """The flow of one cell over the inputs [1,T,D]."""
-    with watching() as seen:
-        cell.run(Padded.whole(x), cell.start(zeros(cell, x)))
-    return flow(Steps("encoder.0.forward", ("x",) * x.shape[1], by_place(seen)[""]))
+    with trace_tensors() as seen:
+        cell.run(Padded.unpadded(x), cell.start(zero_states(cell, x)))
+    return cell_gradient_flow(CellTrace("encoder.0.forward", ("x",) * x.shape[1], group_by_module(seen)[""]))
 
 
 @settings(max_examples=40, deadline=None)
@@ -118,11 +117,11 @@ def through(cell: Plain, x: Tensor) -> Flow:
     seed=st.integers(0, 2**32 - 1),
     size=st.floats(0.01, 5),
     steps=st.integers(1, 8),
-    keep=st.sampled_from(["free", "orthogonal"]),
+    orthogonal=st.booleans(),
 )
-def test_a_plain_cell_never_exceeds_its_bound(seed: int, size: float, steps: int, keep: Any) -> None:
+def test_a_plain_cell_never_exceeds_its_bound(seed: int, size: float, steps: int, orthogonal: bool) -> None:
     torch.manual_seed(seed)
-    cell = Plain(2, 0, dim=3, keep=keep).double()
+    cell = ElmanCell(2, 0, dim=3, orthogonal=orthogonal).double()
     for parameter in cell.parameters():
         torch.nn.init.normal_(parameter, std=size)
     found = through(cell, torch.randn(1, steps, 2, dtype=torch.float64))
@@ -131,7 +130,7 @@ def test_a_plain_cell_never_exceeds_its_bound(seed: int, size: float, steps: int
 
 
 def test_without_input_a_plain_cell_is_its_matrix() -> None:
-    cell = Plain(2, 0, dim=2).double()
+    cell = ElmanCell(2, 0, dim=2).double()
     torch.nn.init.zeros_(cell.inputs.input.bias)
     with torch.no_grad():
         cell.recurrence.matrix.weight.copy_(torch.tensor([[0.0, 2.0], [0.5, 0.0]]))
@@ -142,10 +141,10 @@ def test_without_input_a_plain_cell_is_its_matrix() -> None:
     assert found.cell is None
 
 
-@pytest.mark.parametrize(("kind", "blocks"), [("plain", 1), ("gru", 3), ("lstm", 4)])
+@pytest.mark.parametrize(("kind", "blocks"), [("elman", 1), ("gru", 3), ("lstm", 4)])
 def test_the_bound_is_of_the_whole_recurrent_matrix(kind: str, blocks: int) -> None:
-    translator = untrained("bahdanau", encoder={"cell": {"type": kind, "dim": 4, "keep": "orthogonal"}})
-    forward, backward, _ = gradients(translator, SENTENCE)
+    translator = untrained("bahdanau", encoder={"cell": {"type": kind, "dim": 4, "orthogonal": True}})
+    forward, backward, _ = gradient_flows(translator, SENTENCE)
     assert forward.factor == pytest.approx(blocks**0.5, rel=1e-5)  # so many orthogonal blocks upon each other
     np.testing.assert_allclose(forward.bound, forward.factor ** np.arange(6.0, -1, -1))
     np.testing.assert_allclose(backward.bound, forward.bound[::-1], rtol=1e-4)
@@ -154,8 +153,8 @@ def test_the_bound_is_of_the_whole_recurrent_matrix(kind: str, blocks: int) -> N
 def test_flows_are_in_order_and_nothing_is_learned() -> None:
     translator = untrained("bahdanau", encoder={"layers": 2, "cell": {"type": "lstm", "dim": 3}})
     with torch.no_grad():
-        flows = gradients(translator, SENTENCE)
-    assert [one.place for one in flows] == [
+        flows = gradient_flows(translator, SENTENCE)
+    assert [one.module for one in flows] == [
         *(f"encoder.{layer}.{way}" for layer in (0, 1) for way in ("forward", "backward")),
         "decoder",
     ]
@@ -166,23 +165,23 @@ def test_flows_are_in_order_and_nothing_is_learned() -> None:
 
 def test_a_picture_has_a_panel_a_side_and_a_legend(tmp_path: Path) -> None:
     translator = untrained("bahdanau", encoder={"cell": {"type": "lstm", "dim": 3}})
-    flows = draw(translator, SENTENCE, tmp_path / "gradients.svg")
+    flows = draw_gradients(translator, SENTENCE, tmp_path / "gradients.svg")
     text = (tmp_path / "gradients.svg").read_text("utf-8")
     assert len(flows) == 3
     for place in ("encoder.0.forward", "encoder.0.backward", "decoder"):
         assert f"<!-- {place}, s = " in text
     for side in ("encoder", "decoder"):
-        assert f"<!-- what the {side} reads at step t -->" in text
-    draw(translator, SENTENCE, tmp_path / "again.svg")
+        assert f"<!-- input of the {side} at step t -->" in text
+    draw_gradients(translator, SENTENCE, tmp_path / "again.svg")
     assert (tmp_path / "again.svg").read_text("utf-8") == text
 
 
-def panel(lines: list[float], guides: list[float]) -> Panel:
-    return Panel("encoder", ("$a$", "b"), [Line("x", "h", np.array(lines))], [Line("x", "s", np.array(guides))])
+def flow(norms: list[float], bounds: list[float]) -> GradientFlow:
+    return GradientFlow("encoder.0.forward", ("$a$", "b"), np.array(norms), None, np.array(bounds), 1.0)
 
 
 @pytest.mark.parametrize(
-    ("lines", "guides", "wanted"),
+    ("norms", "bounds", "wanted"),
     [
         ([0.2, 1.0], [1.0, 1.0], (0.1, 10)),
         ([0.2, 1.0], [400.0, 1.0], (0.1, 1000)),
@@ -191,14 +190,14 @@ def panel(lines: list[float], guides: list[float]) -> Panel:
         ([0.0, 1.0], [0.0, 1.0], (0.1, 10)),
     ],
 )
-def test_guides_that_are_far_away_leave_the_panel(
-    lines: list[float], guides: list[float], wanted: tuple[float, float]
+def test_bounds_that_are_far_away_leave_the_panel(
+    norms: list[float], bounds: list[float], wanted: tuple[float, float]
 ) -> None:
-    assert limits(panel(lines, guides)) == pytest.approx(wanted)
+    assert axis_limits([flow(norms, bounds)]) == pytest.approx(wanted)
 
 
 def test_a_panel_is_logarithmic_and_no_piece_is_mathematics() -> None:
-    [axes] = draw_panels([panel([0.2, 1.0], [1.0, 1.0])], ["costs $5$"], ["cut"]).axes
+    [axes] = draw_gradient_flows([flow([0.2, 1.0], [1.0, 1.0])], ["costs $5$"], ["cut"]).axes
     assert axes.get_yscale() == "log"
     assert not axes.get_xticklabels()[0].get_parse_math()
     title = axes.figure.get_suptitle()
@@ -206,8 +205,8 @@ def test_a_panel_is_logarithmic_and_no_piece_is_mathematics() -> None:
 
 
 def test_a_sentence_above_the_panels_is_no_mathematics(tmp_path: Path) -> None:
-    draw_it = partial(draw_panels, [panel([0.2, 1.0], [1.0, 1.0])], ["a $\\frac{$ b"], [])
-    write_picture(draw_it, tmp_path / "gradients.svg")
+    draw_it = partial(draw_gradient_flows, [flow([0.2, 1.0], [1.0, 1.0])], ["a $\\frac{$ b"], [])
+    save_figure(draw_it, tmp_path / "gradients.svg")
     assert "frac" in (tmp_path / "gradients.svg").read_text("utf-8")
 
 
@@ -217,10 +216,10 @@ def test_a_sentence_above_the_panels_is_no_mathematics(tmp_path: Path) -> None:
 )
 def test_a_mistake_leaves_nothing(sentence: str, name: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(UserError, match=message):
-        draw(untrained("bahdanau"), sentence, tmp_path / name)
+        draw_gradients(untrained("bahdanau"), sentence, tmp_path / name)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_transformer_has_no_time_to_go_back_through() -> None:
-    with pytest.raises(UserError, match="no recurrent cells, as a Transformer has none"):
-        gradients(untrained("transformer"), SENTENCE)
+    with pytest.raises(UserError, match="no recurrent cells"):
+        gradient_flows(untrained("transformer"), SENTENCE)

@@ -8,48 +8,55 @@ import torch
 from torch import Tensor
 
 from unit.test_search import Toy
+from weft.core.codec import BOS, EOS, NUM_SPECIAL_TOKENS
 from weft.core.errors import UserError
-from weft.core.marks import BEGIN, END, FIRST_PIECE
 from weft.core.padded import Padded
-from weft.core.state import Hypothesis, State, Step
-from weft.search.beam import Beam
-from weft.search.forced import forced_scores
-from weft.search.greedy import Greedy
-from weft.search.guides.exclusion import exclude
-from weft.search.guides.inclusion import include
-from weft.search.guides.least_length import hold_end, least_lengths
-from weft.search.guides.outcomes import outcomes
-from weft.search.guides.phrases import Phrase
-from weft.search.guides.prefixes import bias_prefix, force_prefix
-from weft.search.guides.repeats import block_repeats
-from weft.search.guides.required import Requirement, shortest_phrase, waits_for
-from weft.search.guides.vocabulary import allow_only, vocabularies
-from weft.search.role import Search
+from weft.core.state import Hypothesis, State, StepFunction
+from weft.decoding.beam import BeamSearch
+from weft.decoding.constraints.phrase_matching import TokenPhrase, exclude_phrases
+from weft.decoding.constraints.prefix import bias_prefix, force_prefix
+from weft.decoding.constraints.required_phrases import (
+    Requirement,
+    require_phrases,
+    requirement_outcomes,
+    requirement_predecessors,
+    shortest_length,
+)
+from weft.decoding.constraints.step_constraints import (
+    block_repeated_ngrams,
+    enforce_min_length,
+    min_lengths,
+    restrict_vocabulary,
+    vocabulary_masks,
+)
+from weft.decoding.forced_decoding import forced_scores
+from weft.decoding.greedy import GreedySearch
+from weft.decoding.search import Search
 
 VOCABULARY = 12
 JOINS = torch.zeros(VOCABULARY, dtype=torch.bool).index_fill(0, torch.tensor([9, 10, 11]), True)
-FREE = range(FIRST_PIECE, 9)  # the tokens that do not join
-SEARCHES: list[Search] = [Greedy(), Beam(size=4, best=3)]
+FREE = range(NUM_SPECIAL_TOKENS, 9)  # the tokens that do not join
+SEARCHES: list[Search] = [GreedySearch(), BeamSearch(size=4, n_best=3)]
 
 
-def run(search: Search, step: Step, state: State, limit: Tensor) -> list[list[Hypothesis]]:
+def run(search: Search, step: StepFunction, state: State, limit: Tensor) -> list[list[Hypothesis]]:
     return search(step, state, limit, torch.arange(len(limit)))
 
 
-def phrase(draws: Random, longest: int = 3) -> Phrase:
-    rest = [draws.randrange(FIRST_PIECE, VOCABULARY) for _ in range(draws.randrange(longest))]
-    return Phrase((draws.choice(FREE), *rest), draws.random() < 0.5)
+def phrase(draws: Random, longest: int = 3) -> TokenPhrase:
+    rest = [draws.randrange(NUM_SPECIAL_TOKENS, VOCABULARY) for _ in range(draws.randrange(longest))]
+    return TokenPhrase((draws.choice(FREE), *rest), draws.random() < 0.5)
 
 
-def places(one: Phrase, tokens: Sequence[int]) -> list[tuple[int, int]]:
+def places(one: TokenPhrase, tokens: Sequence[int]) -> list[tuple[int, int]]:
     """Where a phrase stands, found plainly."""
-    said, size = [BEGIN, *tokens], len(one.tokens)
+    said, size = [BOS, *tokens], len(one.tokens)
     found = [(first, first + size) for first in range(len(said)) if tuple(said[first : first + size]) == one.tokens]
     return [(first, end) for first, end in found if not (one.bounded and end < len(said) and JOINS[said[end]])]
 
 
 def is_met(requirements: Sequence[Requirement], ordered: int, tokens: Sequence[int]) -> list[bool]:
-    met, reached, ends_of = [], 0, dict[frozenset[Phrase], int]()
+    met, reached, ends_of = [], 0, dict[frozenset[TokenPhrase], int]()
     for number, requirement in enumerate(requirements):
         same = frozenset(requirement)
         least = reached if number < ordered else ends_of.get(same, 0)
@@ -71,25 +78,25 @@ class Case:
         ]
         for row in self.rows:
             if row and draws.random() < 0.3:
-                row[0] = [*row[0], Phrase((BEGIN, *row[0][0].tokens), row[0][0].bounded)]
+                row[0] = [*row[0], TokenPhrase((BOS, *row[0][0].tokens), row[0][0].bounded)]
             if row and draws.random() < 0.3:
                 row.append(row[0])
         self.ordered = [draws.choice([0, 1, len(row)]) for row in self.rows]
-        self.limit = torch.tensor([sum(map(shortest_phrase, row)) + draws.randrange(5) for row in self.rows])
+        self.limit = torch.tensor([sum(map(shortest_length, row)) + draws.randrange(5) for row in self.rows])
         self.excluded = [[phrase(draws, 2) for _ in range(draws.randint(1, 3))] for _ in range(sentences)]
 
 
 @pytest.mark.parametrize("seed", range(10))
 def test_every_requirement_is_met(seed: int) -> None:
     case, toy = Case(seed, 100), Toy(seed, VOCABULARY, end=1.0)
-    step, state = include(toy, toy.start(100), case.rows, JOINS, case.limit, case.ordered)
-    results = run(Beam(size=4, best=2), step, state, case.limit)
+    step, state = require_phrases(toy, toy.start(100), case.rows, JOINS, case.limit, case.ordered)
+    results = run(BeamSearch(size=4, n_best=2), step, state, case.limit)
     for row, ordered, limit, found in zip(case.rows, case.ordered, case.limit.tolist(), results, strict=True):
         assert found
         for hypothesis in found:
             assert all(is_met(row, ordered, hypothesis.tokens)), (row, hypothesis.tokens)
             assert len(hypothesis.tokens) <= limit
-            told = outcomes(hypothesis.tokens, row, JOINS, limit, ordered)
+            told = requirement_outcomes(hypothesis.tokens, row, JOINS, limit, ordered)
             assert all(outcome.met for outcome in told)
 
 
@@ -98,7 +105,7 @@ def test_every_requirement_is_met(seed: int) -> None:
 def test_what_is_excluded_never_comes(seed: int, search: Search) -> None:
     case, toy = Case(seed, 50), Toy(seed, VOCABULARY, end=-1.0)
     limit = case.limit + 3
-    step, state = exclude(toy, toy.start(50), case.excluded, JOINS, limit)
+    step, state = exclude_phrases(toy, toy.start(50), case.excluded, JOINS, limit)
     for row, found in zip(case.excluded, run(search, step, state, limit), strict=True):
         assert found
         assert not any(places(one, hypothesis.tokens) for one in row for hypothesis in found)
@@ -106,28 +113,28 @@ def test_what_is_excluded_never_comes(seed: int, search: Search) -> None:
 
 def test_a_word_may_go_on_from_a_bounded_phrase_that_is_excluded() -> None:
     toy = Toy(1, VOCABULARY, end=-1.0)
-    limit, excluded = torch.tensor([2]), [[Phrase((3,), bounded=True)]]
-    step, state = exclude(toy, toy.start(1), excluded, JOINS, limit)
-    found = run(Beam(size=100, best=100), step, state, limit)[0]
+    limit, excluded = torch.tensor([2]), [[TokenPhrase((3,), bounded=True)]]
+    step, state = exclude_phrases(toy, toy.start(1), excluded, JOINS, limit)
+    found = run(BeamSearch(size=100, n_best=100), step, state, limit)[0]
     assert {(3, 9), (3, 10), (3, 11)} == {one.tokens for one in found if one.tokens[:1] == (3,)}
 
 
-@pytest.mark.parametrize("search", [Greedy(), Beam(size=3, best=3)])
+@pytest.mark.parametrize("search", [GreedySearch(), BeamSearch(size=3, n_best=3)])
 def test_scores_of_guided_outputs_are_the_forced_scores(search: Search) -> None:
     toy, limit = Toy(5, VOCABULARY), torch.tensor([5, 6, 7])
-    step, state = force_prefix(toy, toy.start(3), Padded.of([[4, 5], [], [6]]))
-    step, state = exclude(step, state, [[Phrase((7,))], [], [Phrase((3, 4))]], JOINS, limit)
+    step, state = force_prefix(toy, toy.start(3), Padded.from_rows([[4, 5], [], [6]]))
+    step, state = exclude_phrases(step, state, [[TokenPhrase((7,))], [], [TokenPhrase((3, 4))]], JOINS, limit)
     for sentence, found in enumerate(run(search, step, state, limit)):
         row = torch.tensor([sentence])
         start = toy.start(3).select(row, row.repeat(len(found)))
-        forced = forced_scores(toy, start, Padded.of([[*one.tokens, END] for one in found]))
+        forced = forced_scores(toy, start, Padded.from_rows([[*one.tokens, EOS] for one in found]))
         assert [one.score for one in found] == pytest.approx([one.score for one in forced])
 
 
 def test_outputs_begin_with_their_prefixes() -> None:
     toy, limit = Toy(2, VOCABULARY, end=1.0), torch.tensor([4, 4, 3, 6])
     prefixes = [[5, 5, 3], [], [11, 4, 8], [3]]
-    step, state = force_prefix(toy, toy.start(4), Padded.of(prefixes))
+    step, state = force_prefix(toy, toy.start(4), Padded.from_rows(prefixes))
     for search in SEARCHES:
         for prefix, found in zip(prefixes, run(search, step, state, limit), strict=True):
             assert found
@@ -136,9 +143,9 @@ def test_outputs_begin_with_their_prefixes() -> None:
 
 def test_a_bias_mixes_the_prefix_in_as_long_as_it_is_followed() -> None:
     toy = Toy(3, VOCABULARY)
-    step, state = bias_prefix(toy, toy.start(2), Padded.of([[4, 5], [6]]), torch.tensor([0.25, 0.0]))
+    step, state = bias_prefix(toy, toy.start(2), Padded.from_rows([[4, 5], [6]]), torch.tensor([0.25, 0.0]))
     plain_state = toy.start(2)
-    for fed, mixed in (((BEGIN, BEGIN), 4), ((4, 6), 5), ((5, 3), None)):
+    for fed, mixed in (((BOS, BOS), 4), ((4, 6), 5), ((5, 3), None)):
         plain, plain_state = toy(torch.tensor(fed), plain_state)
         scores, state = step(torch.tensor(fed), state)
         wanted = plain.log_probs.exp()
@@ -146,9 +153,9 @@ def test_a_bias_mixes_the_prefix_in_as_long_as_it_is_followed() -> None:
             wanted[0] *= 0.75
             wanted[0, mixed] += 0.25
         torch.testing.assert_close(scores.log_probs.exp(), wanted)
-    step, state = bias_prefix(toy, toy.start(1), Padded.of([[4, 5]]), torch.tensor([0.25]))
+    step, state = bias_prefix(toy, toy.start(1), Padded.from_rows([[4, 5]]), torch.tensor([0.25]))
     plain_state = toy.start(1)
-    for token in (BEGIN, 7):  # it departs
+    for token in (BOS, 7):  # it departs
         plain, plain_state = toy(torch.tensor([token]), plain_state)
         scores, state = step(torch.tensor([token]), state)
     assert torch.equal(scores.log_probs, plain.log_probs)
@@ -157,28 +164,30 @@ def test_a_bias_mixes_the_prefix_in_as_long_as_it_is_followed() -> None:
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_no_run_comes_twice(size: int) -> None:
     toy, limit = Toy(4, 7, end=-3.0), torch.tensor([12, 9])
-    step, state = block_repeats(toy, toy.start(2), size, torch.zeros(2, dtype=torch.long))
+    step, state = block_repeated_ngrams(toy, toy.start(2), size, torch.zeros(2, dtype=torch.long))
     for search in SEARCHES:
         for one in [one for found in run(search, step, state, limit) for one in found]:
             runs = [one.tokens[first : first + size] for first in range(len(one.tokens) - size + 1)]
             assert len(runs) == len(set(runs))
-    unblocked = run(Greedy(), toy, toy.start(2), limit)
+    unblocked = run(GreedySearch(), toy, toy.start(2), limit)
     assert any(len(set(one.tokens)) < len(one.tokens) for found in unblocked for one in found)
 
 
 def test_what_is_given_or_required_may_repeat() -> None:
     toy, limit = Toy(4, 7, end=-3.0), torch.tensor([6])
-    step, state = include(toy, toy.start(1), [[[Phrase((3, 3, 4))]]], torch.zeros(7, dtype=torch.bool), limit)
-    step, state = block_repeats(step, state, 1, torch.tensor([2]))
-    step, state = force_prefix(step, state, Padded.of([[5, 5]]))
-    found = run(Beam(size=3), step, state, limit)[0][0].tokens
+    step, state = require_phrases(
+        toy, toy.start(1), [[[TokenPhrase((3, 3, 4))]]], torch.zeros(7, dtype=torch.bool), limit
+    )
+    step, state = block_repeated_ngrams(step, state, 1, torch.tensor([2]))
+    step, state = force_prefix(step, state, Padded.from_rows([[5, 5]]))
+    found = run(BeamSearch(size=3), step, state, limit)[0][0].tokens
     assert found[:2] == (5, 5)
-    assert places(Phrase((3, 3, 4)), found)
+    assert places(TokenPhrase((3, 3, 4)), found)
 
 
 def test_only_allowed_tokens_come() -> None:
     toy, limit = Toy(6, VOCABULARY, end=-2.0), torch.tensor([8, 8])
-    step, state = allow_only(toy, toy.start(2), vocabularies([[4, 9], None], VOCABULARY))
+    step, state = restrict_vocabulary(toy, toy.start(2), vocabulary_masks([[4, 9], None], VOCABULARY))
     for search in SEARCHES:
         first, second = run(search, step, state, limit)
         assert {token for one in first for token in one.tokens} <= {4, 9}
@@ -187,66 +196,66 @@ def test_only_allowed_tokens_come() -> None:
 
 def test_outputs_have_at_least_so_many_tokens() -> None:
     toy, limit = Toy(6, VOCABULARY, end=4.0), torch.tensor([8, 2, 5])
-    least = least_lengths(torch.tensor([6, 6, 0]), 0.5, 1, limit)
+    least = min_lengths(torch.tensor([6, 6, 0]), 0.5, 1, limit)
     assert least.tolist() == [4, 2, 1]
-    step, state = hold_end(toy, toy.start(3), least)
+    step, state = enforce_min_length(toy, toy.start(3), least)
     for search in SEARCHES:
         for few, found in zip(least.tolist(), run(search, step, state, limit), strict=True):
             assert min(len(one.tokens) for one in found) >= few
-    assert min(len(found[0].tokens) for found in run(Greedy(), toy, toy.start(3), limit)) == 0
+    assert min(len(found[0].tokens) for found in run(GreedySearch(), toy, toy.start(3), limit)) == 0
 
 
 def test_an_idle_guide_changes_nothing() -> None:
     toy, limit = Toy(7, VOCABULARY), torch.tensor([4, 5])
     nothing = torch.zeros(2, dtype=torch.long)
     for step, state in (
-        force_prefix(toy, toy.start(2), Padded.of([[], []])),
-        bias_prefix(toy, toy.start(2), Padded.of([[3], []]), torch.zeros(2)),
-        exclude(toy, toy.start(2), [[], []], JOINS, limit),
-        include(toy, toy.start(2), [[], []], JOINS, limit),
-        block_repeats(toy, toy.start(2), 0, nothing),
-        allow_only(toy, toy.start(2), vocabularies([None, None], VOCABULARY)),
-        hold_end(toy, toy.start(2), nothing),
+        force_prefix(toy, toy.start(2), Padded.from_rows([[], []])),
+        bias_prefix(toy, toy.start(2), Padded.from_rows([[3], []]), torch.zeros(2)),
+        exclude_phrases(toy, toy.start(2), [[], []], JOINS, limit),
+        require_phrases(toy, toy.start(2), [[], []], JOINS, limit),
+        block_repeated_ngrams(toy, toy.start(2), 0, nothing),
+        restrict_vocabulary(toy, toy.start(2), vocabulary_masks([None, None], VOCABULARY)),
+        enforce_min_length(toy, toy.start(2), nothing),
     ):
         assert step is toy
-        assert run(Beam(), step, state, limit) == run(Beam(), toy, toy.start(2), limit)
+        assert run(BeamSearch(), step, state, limit) == run(BeamSearch(), toy, toy.start(2), limit)
 
 
 def test_a_sentence_that_asks_for_nothing_is_searched_as_if_alone() -> None:
     """Not a bit of its scores changes, whatever the others of its batch ask for."""
     toy, limit = Toy(8, VOCABULARY), torch.tensor([7, 6, 5])
-    step, state = include(toy, toy.start(3), [[[Phrase((3, 9))]], [], []], JOINS, limit)
-    step, state = exclude(step, state, [[Phrase((4,))], [], []], JOINS, limit)
-    step, state = block_repeats(step, state, 2, torch.tensor([0, 99, 99]))
-    step, state = hold_end(step, state, torch.tensor([2, 0, 0]))
-    step, state = bias_prefix(step, state, Padded.of([[5], [], []]), torch.tensor([0.5, 0.0, 0.0]))
-    step, state = force_prefix(step, state, Padded.of([[5], [], []]))
-    search = Beam(size=3, best=3)
+    step, state = require_phrases(toy, toy.start(3), [[[TokenPhrase((3, 9))]], [], []], JOINS, limit)
+    step, state = exclude_phrases(step, state, [[TokenPhrase((4,))], [], []], JOINS, limit)
+    step, state = block_repeated_ngrams(step, state, 2, torch.tensor([0, 99, 99]))
+    step, state = enforce_min_length(step, state, torch.tensor([2, 0, 0]))
+    step, state = bias_prefix(step, state, Padded.from_rows([[5], [], []]), torch.tensor([0.5, 0.0, 0.0]))
+    step, state = force_prefix(step, state, Padded.from_rows([[5], [], []]))
+    search = BeamSearch(size=3, n_best=3)
     guided, plain = run(search, step, state, limit), run(search, toy, toy.start(3), limit)
     assert guided[1:] == plain[1:]
     assert guided[0] != plain[0]
 
 
 def test_a_guided_batch_is_one_at_a_time() -> None:
-    case, toy, search = Case(3, 8), Toy(3, VOCABULARY), Beam(size=3, best=2)
+    case, toy, search = Case(3, 8), Toy(3, VOCABULARY), BeamSearch(size=3, n_best=2)
     limit = case.limit + 4
 
     def guided(sentences: list[int]) -> list[list[Hypothesis]]:
         rows = torch.tensor(sentences)
         state = toy.start(8).select(rows, rows)
-        step, state = exclude(toy, state, [case.excluded[row] for row in sentences], JOINS, limit[rows])
+        step, state = exclude_phrases(toy, state, [case.excluded[row] for row in sentences], JOINS, limit[rows])
         asked = [case.rows[row] for row in sentences]
-        step, state = include(step, state, asked, JOINS, limit[rows], [case.ordered[row] for row in sentences])
-        step, state = block_repeats(step, state, 2, torch.zeros_like(rows))
+        step, state = require_phrases(step, state, asked, JOINS, limit[rows], [case.ordered[row] for row in sentences])
+        step, state = block_repeated_ngrams(step, state, 2, torch.zeros_like(rows))
         return search(step, state, limit[rows], rows)
 
     assert guided(list(range(8))) == [found for row in range(8) for found in guided([row])]
 
 
 def test_a_phrase_that_breaks_off_may_begin_again_at_once() -> None:
-    row = [[Phrase((3, 3, 4))]]
-    assert [one.met for one in outcomes([3, 3, 3, 4], row, JOINS, 9)] == [True]
-    assert [one.met for one in outcomes([3, 3, 5, 4], row, JOINS, 9)] == [False]
+    row = [[TokenPhrase((3, 3, 4))]]
+    assert [one.met for one in requirement_outcomes([3, 3, 3, 4], row, JOINS, 9)] == [True]
+    assert [one.met for one in requirement_outcomes([3, 3, 5, 4], row, JOINS, 9)] == [False]
 
 
 @pytest.mark.parametrize(
@@ -260,39 +269,47 @@ def test_a_phrase_that_breaks_off_may_begin_again_at_once() -> None:
     ],
 )
 def test_equal_requirements_need_a_place_each(said: list[int], ordered: int, met: list[bool]) -> None:
-    row = [[Phrase((3, 4), bounded=True)]] * 2
-    assert [one.met for one in outcomes(said, row, JOINS, 9, ordered)] == met
+    row = [[TokenPhrase((3, 4), bounded=True)]] * 2
+    assert [one.met for one in requirement_outcomes(said, row, JOINS, 9, ordered)] == met
 
 
 def test_those_that_differ_may_share_tokens() -> None:
-    row = [[Phrase((3, 4))], [Phrase((4, 5))], [Phrase((4,)), Phrase((8,))]]
-    assert [one.met for one in outcomes([3, 4, 5], row, JOINS, 9)] == [True, True, True]
-    assert waits_for(["a", "b", "a", "a", "b"], 0) == [0, 0, 1, 3, 2]
-    assert waits_for(["a", "b", "a", "a", "b"], 3) == [0, 1, 2, 3, 2]
+    row = [[TokenPhrase((3, 4))], [TokenPhrase((4, 5))], [TokenPhrase((4,)), TokenPhrase((8,))]]
+    assert [one.met for one in requirement_outcomes([3, 4, 5], row, JOINS, 9)] == [True, True, True]
+    assert requirement_predecessors(["a", "b", "a", "a", "b"], 0) == [0, 0, 1, 3, 2]
+    assert requirement_predecessors(["a", "b", "a", "a", "b"], 3) == [0, 1, 2, 3, 2]
 
 
 def test_a_word_that_goes_on_is_another_word() -> None:
-    row = [[Phrase((3,), bounded=True)]]
-    assert [outcomes(tokens, row, JOINS, 9)[0].met for tokens in ([3], [3, 9], [3, 9, 3, 4])] == [True, False, True]
+    row = [[TokenPhrase((3,), bounded=True)]]
+    assert [requirement_outcomes(tokens, row, JOINS, 9)[0].met for tokens in ([3], [3, 9], [3, 9, 3, 4])] == [
+        True,
+        False,
+        True,
+    ]
 
 
 def test_what_had_to_be_forced_is_told() -> None:
-    rows = [[Phrase((3, 4))], [Phrase((5,))]]
-    assert [one.forced for one in outcomes([3, 4, 6, 5], rows, JOINS, 4)] == [False, True]
-    assert [one.forced for one in outcomes([3, 4, 6, 5], rows, JOINS, 9)] == [False, False]
+    rows = [[TokenPhrase((3, 4))], [TokenPhrase((5,))]]
+    assert [one.forced for one in requirement_outcomes([3, 4, 6, 5], rows, JOINS, 4)] == [False, True]
+    assert [one.forced for one in requirement_outcomes([3, 4, 6, 5], rows, JOINS, 9)] == [False, False]
 
 
 def test_banks_count_what_has_been_said() -> None:
     toy, limit = Toy(9, VOCABULARY), torch.tensor([9])
-    step, state = include(toy, toy.start(1), [[[Phrase((3, 4, 5))], [Phrase((6, 7)), Phrase((8,))]]], JOINS, limit)
+    step, state = require_phrases(
+        toy, toy.start(1), [[[TokenPhrase((3, 4, 5))], [TokenPhrase((6, 7)), TokenPhrase((8,))]]], JOINS, limit
+    )
     seen = []
-    for token in (BEGIN, 3, 4, 6, 3, 4, 5, 8):
+    for token in (BOS, 3, 4, 6, 3, 4, 5, 8):
         scores, state = step(torch.tensor([token]), state)
-        assert scores.steer is not None
-        assert int(scores.steer.required) == 4
-        ways = dict(zip(scores.steer.wanted[0].tolist(), scores.steer.banks[0].tolist(), strict=True))
-        seen.append((int(scores.steer.others), ways.get(4), ways.get(8)))
-        assert bool(scores.log_probs[0, END].isneginf()) == (token != 8)
+        assert scores.bank_transitions is not None
+        assert int(scores.bank_transitions.required_bank) == 4
+        ways = dict(
+            zip(scores.bank_transitions.tokens[0].tolist(), scores.bank_transitions.banks[0].tolist(), strict=True)
+        )
+        seen.append((int(scores.bank_transitions.other_bank), ways.get(4), ways.get(8)))
+        assert bool(scores.log_probs[0, EOS].isneginf()) == (token != 8)
     after_three_four, after_all = seen[2], seen[-1]
     assert after_three_four == (0, None, 1)
     assert after_all[0] == 4
@@ -300,6 +317,6 @@ def test_banks_count_what_has_been_said() -> None:
 
 def test_requirements_need_a_beam() -> None:
     toy, limit = Toy(9, VOCABULARY), torch.tensor([9])
-    step, state = include(toy, toy.start(1), [[[Phrase((3,))]]], JOINS, limit)
+    step, state = require_phrases(toy, toy.start(1), [[[TokenPhrase((3,))]]], JOINS, limit)
     with pytest.raises(UserError, match="beam"):
-        run(Greedy(), step, state, limit)
+        run(GreedySearch(), step, state, limit)

@@ -5,15 +5,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.data import hashes
-from weft.data.hashes import came_before, count_known, hash_lines, hash_pairs
+from weft.data import line_hashes
+from weft.data.line_hashes import hash_lines, hash_pairs, known_mask, repeated_mask
 
 FEW = st.lists(st.integers(0, 30), max_size=60)
 
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hashes, "BLOCK", 7)
+    monkeypatch.setattr(line_hashes, "HASH_BLOCK", 7)
 
 
 def test_hashes_do_not_depend_on_the_process() -> None:
@@ -28,10 +28,10 @@ def test_pairs_are_cut_in_one_place_only() -> None:
 @given(FEW)
 def test_what_came_before(numbers: list[int]) -> None:
     expected = [number in numbers[:place] for place, number in enumerate(numbers)]
-    assert came_before(np.array(numbers, np.uint64)).tolist() == expected
+    assert repeated_mask(np.array(numbers, np.uint64)).tolist() == expected
 
 
 @given(FEW.filter(bool), FEW)
 def test_what_is_known(numbers: list[int], known: list[int]) -> None:
-    expected = sum(number in known for number in numbers)
-    assert count_known(np.array(numbers, np.uint64), np.array(known, np.uint64)) == expected
+    expected = [number in known for number in numbers]
+    assert known_mask(np.array(numbers, np.uint64), np.array(known, np.uint64)).tolist() == expected

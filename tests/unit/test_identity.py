@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from unit.models import TRANSFORMER, saved, untrained
-from weft.store.adding import changed_folder
-from weft.store.place import BESIDE, CONFIG, WEIGHTS, fingerprint, identity
+from weft.checkpoints.model_extras import replace_model_folder
+from weft.checkpoints.model_folder import CONFIG_FILE, EXTRA_FILES, WEIGHTS_FILE, folder_fingerprint, model_fingerprint
 
 
 @pytest.fixture
@@ -14,18 +14,18 @@ def model(tmp_path: Path) -> Path:
     return saved(tmp_path / "model", untrained(TRANSFORMER))
 
 
-@pytest.mark.parametrize("name", sorted(BESIDE))
+@pytest.mark.parametrize("name", sorted(EXTRA_FILES))
 def test_what_is_added_to_a_model_makes_no_other_of_it(model: Path, name: str) -> None:
-    before, whole = identity(model), fingerprint(model)
-    with changed_folder(model) as new:
+    before, whole = model_fingerprint(model), folder_fingerprint(model)
+    with replace_model_folder(model) as new:
         (new / name).write_text("{ }")
-    assert identity(model) == before
-    assert fingerprint(model) != whole
+    assert model_fingerprint(model) == before
+    assert folder_fingerprint(model) != whole
 
 
-@pytest.mark.parametrize("name", [WEIGHTS, CONFIG, "source.tokenizer.json"])
+@pytest.mark.parametrize("name", [WEIGHTS_FILE, CONFIG_FILE, "source.tokenizer.json"])
 def test_what_it_is_made_of_does(model: Path, name: str) -> None:
-    before = identity(model)
-    with changed_folder(model) as new:
+    before = model_fingerprint(model)
+    with replace_model_folder(model) as new:
         (new / name).write_bytes((new / name).read_bytes() + b" ")
-    assert identity(model) != before
+    assert model_fingerprint(model) != before

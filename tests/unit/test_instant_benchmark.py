@@ -16,10 +16,10 @@ from benchmarks.instant import (
     scores,
 )
 
-from weft.config.load import load_recipe
+from weft.config.recipe import load_recipe
 from weft.core.errors import UserError
-from weft.data.lines import read_lines
-from weft.training.checks import check
+from weft.data.text_files import read_lines
+from weft.training.recipe_checks import check_recipe
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def test_no_line_is_in_two_parts(task: Task, tmp_path: Path) -> None:
 
 def test_every_recipe_is_right(task: Task) -> None:
     for settings in models(task.limit).values():
-        check(load_recipe(task.recipe | settings, ["train.steps=null", "train.minutes=1"]))
+        check_recipe(load_recipe(task.recipe | settings, ["train.steps=null", "train.minutes=1"]))
 
 
 def test_a_text_that_is_too_short_is_told(tmp_path: Path) -> None:

@@ -7,14 +7,19 @@ from threading import Event
 
 import pytest
 
-from weft.control.request import Request
 from weft.core.errors import UserError
-from weft.engine.translation import Alternative, Translation
-from weft.serve.lane import Lane
-from weft.serve.limits import Limits
-from weft.serve.manner import TEXT_ALONE, Manner
-from weft.serve.order import DroppedError, Order, Tell
-from weft.serve.refusal import RefusedError
+from weft.decoding.constraints.request import Request
+from weft.inference.translation import Alternative, Translation
+from weft.serve.batch_queue import (
+    TEXT_ONLY,
+    BatchQueue,
+    DecodeOptions,
+    JobCancelledError,
+    PrefixCallback,
+    TranslationJob,
+)
+from weft.serve.http_errors import ApiError
+from weft.serve.limits import ServerLimits
 
 WAIT = 60.0  # far more than is needed
 
@@ -24,17 +29,19 @@ class Shouting:
 
     def __init__(self) -> None:
         self.batches: list[list[str]] = []
-        self.manners: list[Manner] = []
+        self.used_options: list[DecodeOptions] = []
         self.let, self.begun = Event(), Event()
         self.let.set()
 
-    def __call__(self, manner: Manner, requests: Sequence[Request], tell: Tell | None) -> list[Translation]:
+    def __call__(
+        self, options: DecodeOptions, requests: Sequence[Request], on_prefix: PrefixCallback | None
+    ) -> list[Translation]:
         self.begun.set()
         self.let.wait()
         self.batches.append([request.text for request in requests])
-        self.manners.append(manner)
-        if tell is not None:
-            tell(["a"], "a")
+        self.used_options.append(options)
+        if on_prefix is not None:
+            on_prefix(["a"], "a")
         for number, request in enumerate(requests, 1):
             if request.text == "bad":
                 raise UserError(f"line {number}: cannot be")
@@ -47,21 +54,21 @@ def said(text: str) -> Translation:
     return Translation(text, (Alternative(text.upper(), 0.0, (), (), finished=True),))
 
 
-def order(*texts: str, manner: Manner = TEXT_ALONE, tell: Tell | None = None) -> Order:
-    return Order([Request(text) for text in texts], manner, tell)
+def order(*texts: str, options: DecodeOptions = TEXT_ONLY, on_prefix: PrefixCallback | None = None) -> TranslationJob:
+    return TranslationJob([Request(text) for text in texts], options, on_prefix)
 
 
-def lane_of(engine: Shouting, limits: Limits | None = None, draws: bool = False) -> Lane:
-    return Lane(engine, limits or Limits(), 1, draws, lambda _: None)
+def lane_of(engine: Shouting, limits: ServerLimits | None = None, sampling: bool = False) -> BatchQueue:
+    return BatchQueue(engine, limits or ServerLimits(), 1, sampling, lambda _: None)
 
 
-async def texts(one: Order) -> list[str]:
+async def texts(one: TranslationJob) -> list[str]:
     return [translation.text for translation in await one.wait(WAIT)]
 
 
 def test_each_order_gets_its_own_lines_in_its_order() -> None:
     async def run() -> None:
-        lane = lane_of(Shouting(), Limits(batch=3))
+        lane = lane_of(Shouting(), ServerLimits(batch_size=3))
         orders = [order(*(f"{number}-{place}" for place in range(number % 5))) for number in range(40)]
         for one in orders:
             lane.put(one)
@@ -76,11 +83,11 @@ def test_what_waits_together_goes_together() -> None:
     async def run() -> None:
         engine = Shouting()
         engine.let.clear()
-        lane, wide = lane_of(engine, Limits(batch=3)), Manner(beam=2)
+        lane, wide = lane_of(engine, ServerLimits(batch_size=3)), DecodeOptions(beam=2)
         orders = [order("first")]
         lane.put(orders[0])
         await asyncio.to_thread(engine.begun.wait)
-        orders += [order("a", "b"), order("c", manner=wide), order("d"), order("e", manner=wide), order("f", "g")]
+        orders += [order("a", "b"), order("c", options=wide), order("d"), order("e", options=wide), order("f", "g")]
         for one in orders[1:]:
             lane.put(one)
         assert lane.waiting == 7
@@ -88,7 +95,7 @@ def test_what_waits_together_goes_together() -> None:
         for one in orders:
             await texts(one)
         assert engine.batches == [["first"], ["a", "b", "d"], ["c", "e"], ["f", "g"]]
-        assert engine.manners == [TEXT_ALONE, TEXT_ALONE, wide, TEXT_ALONE]
+        assert engine.used_options == [TEXT_ONLY, TEXT_ONLY, wide, TEXT_ONLY]
         lane.close()
 
     asyncio.run(run())
@@ -98,7 +105,7 @@ def test_where_outputs_are_drawn_an_order_is_a_batch() -> None:
     async def run() -> None:
         engine = Shouting()
         engine.let.clear()
-        lane = lane_of(engine, Limits(batch=2), draws=True)
+        lane = lane_of(engine, ServerLimits(batch_size=2), sampling=True)
         orders = [order("a"), order("b", "c", "d"), order("e")]
         for one in orders:
             lane.put(one)
@@ -115,15 +122,15 @@ def test_a_full_queue_refuses_but_an_empty_one_takes_any_order() -> None:
     async def run() -> None:
         engine = Shouting()
         engine.let.clear()
-        lane = lane_of(engine, Limits(queue=3, batch=1))
+        lane = lane_of(engine, ServerLimits(queue=3, batch_size=1))
         orders = [order("a")]
         lane.put(orders[0])
         await asyncio.to_thread(engine.begun.wait)
         orders.append(order("b", "c", "d", "e", "f"))
         lane.put(orders[1])
-        with pytest.raises(RefusedError) as caught:
+        with pytest.raises(ApiError) as caught:
             lane.put(order("g"))
-        assert caught.value.status == 429
+        assert caught.value.status_code == 429
         engine.let.set()
         assert [await texts(one) for one in orders] == [["A"], ["B", "C", "D", "E", "F"]]
         lane.close()
@@ -134,7 +141,7 @@ def test_a_full_queue_refuses_but_an_empty_one_takes_any_order() -> None:
 def test_what_would_wait_too_long_is_refused_at_once() -> None:
     async def run() -> None:
         engine = Shouting()
-        lane = lane_of(engine, Limits(seconds=1, batch=1))
+        lane = lane_of(engine, ServerLimits(timeout=1, batch_size=1))
         engine.let.clear()
         slow = order("slow")
         lane.put(slow)
@@ -148,9 +155,9 @@ def test_what_would_wait_too_long_is_refused_at_once() -> None:
         lane.put(orders[0])
         await asyncio.to_thread(engine.begun.wait)
         lane.put(orders[1])
-        with pytest.raises(RefusedError) as caught:
+        with pytest.raises(ApiError) as caught:
             lane.put(order(*"abcdefghijklmnopqrstuvwxyz"))
-        assert caught.value.status == 429
+        assert caught.value.status_code == 429
         engine.let.set()
         assert [await texts(one) for one in orders] == [["A"], ["B"]]
         lane.close()
@@ -168,12 +175,12 @@ def test_a_line_that_cannot_be_spoils_no_other(caplog: pytest.LogCaptureFixture)
             lane.put(one)
         engine.let.set()
         assert await texts(good) == ["A", "B"]
-        with pytest.raises(RefusedError, match="line 2: cannot be") as caught:
+        with pytest.raises(ApiError, match="line 2: cannot be") as caught:
             await bad.wait(WAIT)
-        assert caught.value.status == 409
-        with pytest.raises(RefusedError, match="fault of the server") as caught:
+        assert caught.value.status_code == 409
+        with pytest.raises(ApiError, match="internal server error") as caught:
             await broken.wait(WAIT)
-        assert caught.value.status == 500
+        assert caught.value.status_code == 500
         lane.close()
 
     with caplog.at_level(logging.CRITICAL, "weft.serve"):
@@ -184,7 +191,7 @@ def test_what_nobody_waits_for_is_not_translated() -> None:
     async def run() -> None:
         engine = Shouting()
         engine.let.clear()
-        lane = lane_of(engine, Limits(batch=1))
+        lane = lane_of(engine, ServerLimits(batch_size=1))
         first, late = order("a"), order("b")
         lane.put(first)
         await asyncio.to_thread(engine.begun.wait)
@@ -203,7 +210,7 @@ def test_closing_finishes_what_was_accepted() -> None:
     async def run() -> None:
         engine = Shouting()
         engine.let.clear()
-        lane = lane_of(engine, Limits(batch=1))
+        lane = lane_of(engine, ServerLimits(batch_size=1))
         orders = [order(letter) for letter in "abcde"]
         for one in orders:
             lane.put(one)
@@ -219,10 +226,10 @@ def test_closing_finishes_what_was_accepted() -> None:
 def test_a_listener_who_has_left_ends_the_work() -> None:
     async def run() -> None:
         def left(_pieces: list[str], _text: str) -> None:
-            raise DroppedError
+            raise JobCancelledError
 
         lane = lane_of(Shouting())
-        one, other = order("a", tell=left), order("b")
+        one, other = order("a", on_prefix=left), order("b")
         lane.put(one)
         lane.put(other)
         assert await texts(other) == ["B"]

@@ -8,7 +8,7 @@ import torch
 from benchmarks.layers import doublings, main
 from benchmarks.orders.figures import medians, orders_table, times_table
 from benchmarks.orders.fitting import fit, fit_regions
-from benchmarks.orders.kinds import KERNEL, KINDS, REACH, Kind, Powers
+from benchmarks.orders.kinds import KERNEL, KINDS, WINDOW, Kind, Powers
 from benchmarks.orders.timing import Pass, Size, Timer, Times, Turn, forward, forward_and_backward, measure
 from benchmarks.page import BEGIN, END, write_page
 from matplotlib.image import imread
@@ -91,7 +91,7 @@ def test_both_ways_to_run_an_lstm_are_one_layer() -> None:
     ("name", "last"),
     [
         ("self-attention", 99),
-        ("restricted self-attention", REACH),
+        ("restricted self-attention", WINDOW),
         ("LSTM, torch's kernel", 0),
         ("LSTM, our own loop", 0),
         ("convolution", KERNEL // 2),

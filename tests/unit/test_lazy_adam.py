@@ -11,46 +11,45 @@ from torch.testing import assert_close
 
 from laws.given import GIVEN
 from laws.variants import VOCABULARY, batch
-from weft.model.build import Slots, build
-from weft.model.decoders.sutskever import Sutskever
-from weft.model.encoders.recurrent import Recurrent
-from weft.model.head import Linear
-from weft.model.model import Model
-from weft.nn.bridges import Linear as LinearBridge
-from weft.nn.cells.gru import GRU
-from weft.nn.embedding import Embedding
-from weft.objective.negative_sampling import NegativeSampling
-from weft.objective.sampled_softmax import SampledSoftmax
-from weft.optim.lazy_adam import LazyAdam
-from weft.optim.optimisers import SGD, Adadelta, Adam, AdamW
-from weft.training.ranks import ON_CPU
-from weft.training.spread import Whole
-from weft.training.update import gradient_of, update
+from weft.losses.sampled_losses import NegativeSamplingLoss, SampledSoftmaxLoss
+from weft.models.build import ModelConfig, build_model
+from weft.models.decoders.sutskever import SutskeverDecoder
+from weft.models.encoders.recurrent import RecurrentEncoder
+from weft.models.heads import LinearHead
+from weft.models.model import Model
+from weft.nn.bridges import LinearBridge
+from weft.nn.cells.gru import GRUCell
+from weft.nn.embedding import TokenEmbedding
+from weft.optim.optimizers import SGD, Adadelta, Adam, AdamW, LazyAdam
+from weft.training.distributed import CPU_RANK
+from weft.training.strategy import TrainingStrategy
+from weft.training.train_step import gradient_values, train_step
 
 PAIRS = batch((5, 6), (3, 4))
 
 
 def made(sparse: bool, tie: Any = "none") -> Model:
     torch.manual_seed(3)
-    cell = partial(GRU, dim=8)
-    embedding = partial(Embedding, dim=8, sparse=sparse)
-    slots = Slots(
+    cell = partial(GRUCell, dim=8)
+    embedding = partial(TokenEmbedding, dim=8, sparse=sparse)
+    slots = ModelConfig(
         source=embedding,
-        encoder=partial(Recurrent, cell=cell),
+        encoder=partial(RecurrentEncoder, cell=cell),
         target=embedding,
-        decoder=partial(Sutskever, cell=cell, bridge=LinearBridge),
-        head=partial(Linear, sparse=sparse),
+        decoder=partial(SutskeverDecoder, cell=cell, bridge=LinearBridge),
+        head=partial(LinearHead, sparse=sparse),
         tie=tie,
     )
-    return build(slots, VOCABULARY, VOCABULARY, joint=True)
+    return build_model(slots, VOCABULARY, VOCABULARY, joint=True)
 
 
-def trained(model: Model, optimiser: Any, steps: int = 3, clip: float | None = 0.05) -> list[float]:
+def trained(model: Model, optimizer: Any, steps: int = 3, clip: float | None = 0.05) -> list[float]:
     """The gradient's norms."""
     torch.manual_seed(1)
-    spread = Whole(ON_CPU, model, SampledSoftmax(GIVEN, classes=4))
+    spread = TrainingStrategy(CPU_RANK, model, SampledSoftmaxLoss(GIVEN, sample_size=4))
     return [
-        update(spread, optimiser, [PAIRS, PAIRS], step=step, rate=0.01, clip=clip).norm for step in range(1, steps + 1)
+        train_step(spread, optimizer, [PAIRS, PAIRS], step=step, learning_rate=0.01, clip_norm=clip).gradient_norm
+        for step in range(1, steps + 1)
     ]
 
 
@@ -67,10 +66,10 @@ def test_sparse_gradients_are_the_same_gradients(kind: Callable[..., Any], tie: 
 def test_sparse_gradients_hold_the_rows_that_were_used() -> None:
     model = made(True)
     torch.manual_seed(1)
-    torch.autograd.backward(SampledSoftmax(GIVEN, classes=1)(model, PAIRS, 1).total)
+    torch.autograd.backward(SampledSoftmaxLoss(GIVEN, sample_size=1)(model, PAIRS, 1).total)
     weight = model.source.weight
     assert weight is not None
-    rows = gradient_of(weight)
+    rows = gradient_values(weight)
     assert rows is not None
     assert weight.grad is not None
     used = sorted(set(PAIRS.source.data.flatten().tolist()))
@@ -83,7 +82,7 @@ def test_negative_sampling_reads_only_some_rows_of_the_head_too() -> None:
     gradients = []
     for model in (made(True), made(False)):
         torch.manual_seed(1)
-        torch.autograd.backward(NegativeSampling(GIVEN, negatives=1)(model, PAIRS, 1).total)
+        torch.autograd.backward(NegativeSamplingLoss(GIVEN, negatives=1)(model, PAIRS, 1).total)
         assert model.head.weight.grad is not None
         gradients.append(model.head.weight.grad)
     assert [gradient.is_sparse for gradient in gradients] == [True, False]
@@ -102,10 +101,10 @@ def test_each_row_is_an_adam_of_its_own() -> None:
     for step, rows in enumerate([[0, 2], [2], [1, 2], [0], [2, 0]], 1):
         values = torch.randn(len(rows), 3)
         weight.grad = sparse_gradient(rows, values, 4)
-        lazy.advance(0.01 * step)
+        lazy.step(0.01 * step)
         for row, value in zip(rows, values, strict=True):
             alone[row].grad = value
-            adams[row].advance(0.01 * step)
+            adams[row].step(0.01 * step)
         assert weight.grad is None
     assert_close(weight.detach(), torch.stack([row.detach() for row in alone]))
 
@@ -115,18 +114,18 @@ def test_a_row_that_comes_twice_has_the_sum() -> None:
     one.grad = sparse_gradient([1, 1], torch.tensor([[1.0, -3.0, 2.0], [1.0, 1.0, -4.0]]), 2)
     other.grad = sparse_gradient([1], torch.tensor([[2.0, -2.0, -2.0]]), 2)
     for weight in (one, other):
-        LazyAdam([weight]).advance(0.1)
+        LazyAdam([weight]).step(0.1)
     assert torch.equal(one, other)
     assert torch.equal(one[0].detach(), torch.ones(3))
 
 
 def test_dense_gradients_are_adams() -> None:
     weights = [nn.Parameter(torch.ones(2, 3)) for _ in range(2)]
-    optimisers: list[Any] = [LazyAdam([weights[0]], beta2=0.9), Adam([weights[1]], beta2=0.9)]
+    optimizers: list[Any] = [LazyAdam([weights[0]], beta2=0.9), Adam([weights[1]], beta2=0.9)]
     for step in range(3):
-        for weight, optimiser in zip(weights, optimisers, strict=True):
+        for weight, optimizer in zip(weights, optimizers, strict=True):
             weight.grad = torch.full((2, 3), step - 0.5)
-            optimiser.advance(0.1)
+            optimizer.step(0.1)
     assert torch.equal(*weights)
 
 
@@ -137,8 +136,8 @@ def test_a_restored_lazy_adam_goes_on_exactly() -> None:
     second = LazyAdam(resumed.parameters())
     second.restore({key: moment.clone() for key, moment in first.tensors().items()})
     resumed.load_state_dict(straight.state_dict())
-    for model, optimiser in ((straight, first), (resumed, second)):
-        trained(model, optimiser)
+    for model, optimizer in ((straight, first), (resumed, second)):
+        trained(model, optimizer)
     for one, other in zip(straight.parameters(), resumed.parameters(), strict=True):
         assert torch.equal(one, other)
     assert first.tensors().keys() == second.tensors().keys()

@@ -10,12 +10,12 @@ from starlette.requests import Request
 from starlette.types import Message
 
 from unit.test_lane import Shouting, lane_of, order
-from weft.engine.translator import Translator
-from weft.serve.leaving import while_there
-from weft.serve.limits import Limits
-from weft.serve.looking import Looking
-from weft.serve.manner import Manner
-from weft.serve.refusal import RefusedError
+from weft.inference.translator import Translator
+from weft.serve.batch_queue import DecodeOptions
+from weft.serve.dependencies import cancel_on_disconnect
+from weft.serve.http_errors import ApiError
+from weft.serve.limits import ServerLimits
+from weft.serve.torch_backend import InspectionWorker
 
 
 class Client:
@@ -34,12 +34,12 @@ class Client:
 
 
 async def leaves(client: Client, work: Awaitable[object]) -> None:
-    asking = asyncio.ensure_future(while_there(client.request, work))
+    asking = asyncio.ensure_future(cancel_on_disconnect(client.request, work))
     await asyncio.sleep(0)
     client.gone.set()
-    with pytest.raises(RefusedError) as caught:
+    with pytest.raises(ApiError) as caught:
         await asking
-    assert caught.value.status == 499
+    assert caught.value.status_code == 499
     for _ in range(10):  # the news goes from one to the next
         await asyncio.sleep(0)
 
@@ -49,12 +49,12 @@ def test_who_stays_is_answered_or_refused() -> None:
         return "answer"
 
     async def refuse() -> str:
-        raise RefusedError(409, "no")
+        raise ApiError(409, "no")
 
     async def run() -> None:
-        assert await while_there(Client().request, answer()) == "answer"
-        with pytest.raises(RefusedError, match="no"):
-            await while_there(Client().request, refuse())
+        assert await cancel_on_disconnect(Client().request, answer()) == "answer"
+        with pytest.raises(ApiError, match="no"):
+            await cancel_on_disconnect(Client().request, refuse())
 
     asyncio.run(run())
 
@@ -63,7 +63,7 @@ def test_lines_of_who_has_left_are_not_translated() -> None:
     async def run() -> None:
         engine = Shouting()
         engine.let.clear()
-        lane = lane_of(engine, Limits(batch=1, queue=3))
+        lane = lane_of(engine, ServerLimits(batch_size=1, queue=3))
         first, second = order("a"), order("b", "c", "d")
         lane.put(first)
         await asyncio.to_thread(engine.begun.wait)
@@ -91,12 +91,12 @@ def test_a_look_of_who_has_left_makes_room() -> None:
         return slow
 
     async def run() -> None:
-        looking = Looking(lambda _: cast(Translator, None), Limits(looks=2))
-        first = asyncio.ensure_future(looking(look("first"), Manner()))
+        looking = InspectionWorker(lambda _: cast(Translator, None), ServerLimits(inspections=2))
+        first = asyncio.ensure_future(looking.run(look("first"), DecodeOptions()))
         await asyncio.sleep(0)
         for _ in range(10):
-            await leaves(Client(), looking(look("left"), Manner()))
-        last = asyncio.ensure_future(looking(look("last"), Manner()))
+            await leaves(Client(), looking.run(look("left"), DecodeOptions()))
+        last = asyncio.ensure_future(looking.run(look("last"), DecodeOptions()))
         await asyncio.sleep(0)
         gate.set()
         assert [await first, await last] == ["first", "last"]

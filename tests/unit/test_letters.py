@@ -3,27 +3,27 @@
 import torch
 from torch.testing import assert_close
 
-from weft.core.marks import NAMES
-from weft.nn.letters import BEGIN_WORD, END_WORD, NO_LETTER, Highway, Letters, spell
+from weft.core.codec import SPECIAL_TOKENS
+from weft.nn.char_cnn import PAD_CHAR, WORD_END, WORD_START, CharCNN, Highway, vocabulary_characters
 
-WORDS = [*NAMES, "ab", "abc", "b", "<pad>"]
+WORDS = [*SPECIAL_TOKENS, "ab", "abc", "b", "<pad>"]
 
 
 def test_words_are_spelled_with_their_ends_and_marks_are_letters_of_their_own() -> None:
-    pad, begin, end, ab, abc, b, text = spell(WORDS, longest=9)
+    pad, begin, end, ab, abc, b, text = vocabulary_characters(WORDS, max_word_length=9)
     assert len({tuple(row) for row in (pad, begin, end, text)}) == 4
-    assert pad[0] == BEGIN_WORD
-    assert pad[2] == END_WORD
+    assert pad[0] == WORD_START
+    assert pad[2] == WORD_END
     assert ab[1:3] == abc[1:3]
     assert [len(row) for row in (pad, begin, end, ab, abc, b, text)] == [7] * 7
-    assert abc[4:] == [END_WORD, NO_LETTER, NO_LETTER]
-    assert spell(WORDS, longest=2)[3] == spell(WORDS, longest=2)[4]
+    assert abc[4:] == [WORD_END, PAD_CHAR, PAD_CHAR]
+    assert vocabulary_characters(WORDS, max_word_length=2)[3] == vocabulary_characters(WORDS, max_word_length=2)[4]
 
 
 def test_words_alike_in_what_is_read_have_one_vector() -> None:
     torch.manual_seed(0)
     first = torch.zeros(1, dtype=torch.long)
-    whole, short = Letters(WORDS, dim=6), Letters(WORDS, dim=6, longest=2)
+    whole, short = CharCNN(WORDS, dim=6), CharCNN(WORDS, dim=6, max_word_length=2)
     ids = torch.tensor([[3, 4]])
     assert not torch.allclose(*whole(ids, first)[0])
     assert_close(*short(ids, first)[0])
@@ -32,8 +32,8 @@ def test_words_alike_in_what_is_read_have_one_vector() -> None:
 def test_a_vector_is_the_papers_equation() -> None:
     """max over the windows of tanh(F * c), a highway, a projection: written out for one word."""
     torch.manual_seed(0)
-    embedding = Letters(WORDS, dim=6, letter_dim=3, widths=(2, 3), filters=4).double()
-    letters = embedding.letters[torch.tensor(spell(WORDS, 24)[5][:3])]  # begin, b, end
+    embedding = CharCNN(WORDS, dim=6, char_dim=3, kernel_sizes=(2, 3), filters=4).double()
+    letters = embedding.characters[torch.tensor(vocabulary_characters(WORDS, 24)[5][:3])]  # begin, b, end
     padded = torch.cat([letters, torch.zeros(4, 3, dtype=torch.double)])
     found = []
     for convolution in embedding.convolutions:
@@ -45,7 +45,7 @@ def test_a_vector_is_the_papers_equation() -> None:
     x = torch.cat(found)
     (highway,) = embedding.highways
     gate = torch.sigmoid(highway.gate(x))
-    x = gate * torch.relu(highway.change(x)) + (1 - gate) * x
+    x = gate * torch.relu(highway.transform(x)) + (1 - gate) * x
     expected = embedding.projection(x)
     assert_close(embedding(torch.tensor([[5]]), torch.zeros(1, dtype=torch.long))[0, 0], expected)
 

@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
+from weft.checkpoints import manifest
+from weft.checkpoints.manifest import FORMAT_VERSION, MANIFEST_FILE, check_manifest, write_manifest
 from weft.core.errors import UserError
-from weft.store import manifest
-from weft.store.formats import FORMAT
-from weft.store.manifest import MANIFEST, check_manifest, write_manifest
 
 FILES = {"weights.bin": bytes(range(64)), "config.json": b"{}", "sub/text.ü": b"x", "empty": b""}
 
@@ -34,14 +33,14 @@ def message(folder: Path) -> str:
 
 
 def edit(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
-    document = json.loads((folder / MANIFEST).read_text("utf-8"))
+    document = json.loads((folder / MANIFEST_FILE).read_text("utf-8"))
     change(document)
-    (folder / MANIFEST).write_text(json.dumps(document), "utf-8")
+    (folder / MANIFEST_FILE).write_text(json.dumps(document), "utf-8")
 
 
 def test_a_whole_folder(folder: Path) -> None:
     manifest = check_manifest(folder)
-    assert manifest.format == FORMAT
+    assert manifest.format == FORMAT_VERSION
     assert manifest.weft == importlib.metadata.version("weft")
     assert manifest.extra == {"kind": "model"}
     assert set(manifest.files) == set(FILES)
@@ -78,21 +77,21 @@ def test_a_missing_file_is_found(folder: Path, name: str) -> None:
 
 
 def test_an_extra_file_is_found(folder: Path) -> None:
-    (folder / "sub" / MANIFEST).write_text("")
-    assert message(folder).startswith(f"{folder / 'sub' / MANIFEST}: does not belong there")
+    (folder / "sub" / MANIFEST_FILE).write_text("")
+    assert message(folder).startswith(f"{folder / 'sub' / MANIFEST_FILE}: does not belong there")
 
 
 def test_no_manifest_and_no_folder(folder: Path) -> None:
-    (folder / MANIFEST).unlink()
-    assert message(folder).startswith(f"{folder / MANIFEST}: is missing")
-    assert message(folder / "none").startswith(f"{folder / 'none' / MANIFEST}: is missing")
+    (folder / MANIFEST_FILE).unlink()
+    assert message(folder).startswith(f"{folder / MANIFEST_FILE}: is missing")
+    assert message(folder / "none").startswith(f"{folder / 'none' / MANIFEST_FILE}: is missing")
 
 
 @pytest.mark.parametrize("name", ["/etc/passwd", "../secret", "sub/../config.json", "./config.json", "sub//x", ""])
 def test_paths_that_leave_the_folder_are_refused(folder: Path, name: str) -> None:
     (folder.parent / "secret").write_bytes(b"{}")
     edit(folder, lambda document: document["files"].update({name: document["files"]["config.json"]}))
-    assert message(folder).startswith(f"{folder / MANIFEST}: names {name!r}, which is no path inside the folder")
+    assert message(folder).startswith(f"{folder / MANIFEST_FILE}: lists {name!r}, a path outside the folder")
 
 
 def test_a_link_that_leaves_the_folder_is_refused(folder: Path) -> None:
@@ -111,23 +110,23 @@ def test_a_linked_folder_is_refused(folder: Path) -> None:
 
 
 def test_a_manifest_that_is_a_link_is_refused(folder: Path) -> None:
-    (folder / MANIFEST).rename(folder.parent / MANIFEST)
-    (folder / MANIFEST).symlink_to(folder.parent / MANIFEST)
-    assert message(folder).startswith(f"{folder / MANIFEST}: is a link that leaves the folder")
+    (folder / MANIFEST_FILE).rename(folder.parent / MANIFEST_FILE)
+    (folder / MANIFEST_FILE).symlink_to(folder.parent / MANIFEST_FILE)
+    assert message(folder).startswith(f"{folder / MANIFEST_FILE}: is a link that leaves the folder")
 
 
 def test_what_is_no_plain_file_is_refused(folder: Path) -> None:
     (folder / "config.json").unlink()
     os.mkfifo(folder / "config.json")
-    assert message(folder) == f"{folder / 'config.json'}: is not a plain file; remove it"
+    assert message(folder) == f"{folder / 'config.json'}: is not a regular file; remove it"
     (folder / "config.json").unlink()
     (folder / "config.json").symlink_to("config.json")
-    assert message(folder) == f"{folder / 'config.json'}: is not a plain file; remove it"
+    assert message(folder) == f"{folder / 'config.json'}: is not a regular file; remove it"
 
 
 def test_a_newer_format_is_told_whatever_else_it_holds(folder: Path) -> None:
-    (folder / MANIFEST).write_text('{"format": 2, "parts": []}')
-    text = f"{folder / MANIFEST}: was made by a newer Weft (format 2, this one reads 1); upgrade Weft"
+    (folder / MANIFEST_FILE).write_text('{"format": 2, "parts": []}')
+    text = f"{folder / MANIFEST_FILE}: was made by a newer Weft (format 2, this one reads 1); upgrade Weft"
     assert message(folder) == text
 
 
@@ -136,8 +135,8 @@ def test_a_newer_format_is_told_whatever_else_it_holds(folder: Path) -> None:
     [b"", b"{", b"\xff", b"[" * 100_000, b'{"format": 1, "weft": "\\ud800"}', b"NaN", b'{"a": ' + b"1" * 9000 + b"}"],
 )
 def test_what_is_no_json(folder: Path, content: bytes) -> None:
-    (folder / MANIFEST).write_bytes(content)
-    assert message(folder).startswith(f"{folder / MANIFEST}: is damaged")
+    (folder / MANIFEST_FILE).write_bytes(content)
+    assert message(folder).startswith(f"{folder / MANIFEST_FILE}: is damaged")
 
 
 @pytest.mark.parametrize(
@@ -159,12 +158,12 @@ def test_what_is_no_json(folder: Path, content: bytes) -> None:
 )
 def test_wrong_types_name_their_place(folder: Path, change: Callable[[dict[str, Any]], object], place: str) -> None:
     edit(folder, change)
-    assert message(folder).startswith(f"{folder / MANIFEST}: is damaged at {place} (")
+    assert message(folder).startswith(f"{folder / MANIFEST_FILE}: is damaged at {place} (")
 
 
 def test_what_is_no_mapping(folder: Path) -> None:
-    (folder / MANIFEST).write_text("[]")
-    assert message(folder).startswith(f"{folder / MANIFEST}: is damaged at its top (")
+    (folder / MANIFEST_FILE).write_text("[]")
+    assert message(folder).startswith(f"{folder / MANIFEST_FILE}: is damaged at its top (")
 
 
 def test_a_file_that_cannot_be_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,7 +171,7 @@ def test_a_file_that_cannot_be_read(folder: Path, monkeypatch: pytest.MonkeyPatc
         raise PermissionError(13, "Permission denied", str(path))
 
     monkeypatch.setattr(manifest, "read_bounded", refuse)
-    assert message(folder) == f"{folder / MANIFEST}: cannot be read: Permission denied"
+    assert message(folder) == f"{folder / MANIFEST_FILE}: cannot be read: Permission denied"
 
 
 @pytest.mark.parametrize("name", [".DS_Store", "sub/.gitkeep", "Thumbs.db"])

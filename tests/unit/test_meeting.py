@@ -11,13 +11,19 @@ from torch._C._distributed_c10d import HashStore
 from torch.distributed.distributed_c10d import _set_pg_timeout
 
 from laws.ranks import on_two
-from weft.config.recipe import Train
+from weft.config.recipe import TrainingConfig
+from weft.core import hardware
 from weft.core.errors import UserError
-from weft.engine import device
-from weft.engine.device import device_of_rank
-from weft.training import meeting
-from weft.training.meeting import LOST, SILENT, meet, one_voice
-from weft.training.ranks import Ranks, Several
+from weft.core.hardware import select_rank_device
+from weft.training import distributed
+from weft.training.distributed import (
+    PROCESS_LOST,
+    PROCESS_TIMED_OUT,
+    MultiRank,
+    RankGroup,
+    agree_on_session,
+    report_first_failure,
+)
 
 CLOSED = "[../third_party/gloo/gloo/transport/tcp/pair.cc:547] Connection closed by peer [127.0.0.1]:29500"
 
@@ -25,58 +31,58 @@ CLOSED = "[../third_party/gloo/gloo/transport/tcp/pair.cc:547] Connection closed
 @pytest.mark.parametrize(
     ("error", "told"),
     [
-        (RuntimeError(CLOSED), LOST),
-        (dist.DistNetworkError("the store has gone"), LOST),
+        (RuntimeError(CLOSED), PROCESS_LOST),
+        (dist.DistNetworkError("the store has gone"), PROCESS_LOST),
         (UserError("/data/igloo/train.en: there is no such file"), "/data/igloo/train.en: there is no such file"),
     ],
 )
 def test_the_first_to_fail_says_why_and_the_others_nothing(error: Exception, told: str) -> None:
     store = HashStore()
-    with pytest.raises(UserError) as first, one_voice(store):
+    with pytest.raises(UserError) as first, report_first_failure(store):
         raise error
     assert str(first.value) == told
-    with pytest.raises(SystemExit) as second, one_voice(store):
+    with pytest.raises(SystemExit) as second, report_first_failure(store):
         raise error
     assert second.value.code == 2
 
 
 @pytest.mark.parametrize("error", [ZeroDivisionError(), RuntimeError("[third_party/gloo/pair.cc] 8 vs 4 bytes")])
 def test_what_is_wrong_with_the_program_stays_what_it_is(error: Exception) -> None:
-    with pytest.raises(type(error)) as found, one_voice(HashStore()):
+    with pytest.raises(type(error)) as found, report_first_failure(HashStore()):
         raise error
     assert found.value is error
 
 
 @pytest.mark.slow
 def test_who_is_silent_is_lost(tmp_path: Path) -> None:
-    on_two(wait_in_vain, tmp_path, Train(), [])
-    assert (tmp_path / "told").read_text() == SILENT
+    on_two(wait_in_vain, tmp_path, TrainingConfig(), [])
+    assert (tmp_path / "told").read_text() == PROCESS_TIMED_OUT
 
 
-def wait_in_vain(ranks: Ranks, folder: Path, _settings: Train, _names: Sequence[str]) -> None:
+def wait_in_vain(ranks: RankGroup, folder: Path, _settings: TrainingConfig, _names: Sequence[str]) -> None:
     """The second rank does not answer; the first, which is brisk once they have met, writes down what it is told."""
-    assert isinstance(ranks, Several)
-    if ranks.number == 0:
-        _set_pg_timeout(timedelta(seconds=0.5), ranks.brisk)
-        with pytest.raises(UserError) as error, one_voice(HashStore()):
-            ranks.sums([1.0])
+    assert isinstance(ranks, MultiRank)
+    if ranks.rank == 0:
+        _set_pg_timeout(timedelta(seconds=0.5), ranks.short_group)
+        with pytest.raises(UserError) as error, report_first_failure(HashStore()):
+            ranks.all_reduce([1.0])
         (folder / "told").write_text(str(error.value))
-    ranks.first(lambda: None)
+    ranks.on_main(lambda: None)
 
 
 def test_a_meeting_to_which_not_all_come_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(meeting, "MEETING", 0.1)
+    monkeypatch.setattr(distributed, "RENDEZVOUS_SECONDS", 0.1)
     with pytest.raises(UserError, match="rank 0: not all of the 2 processes"):
-        meet(HashStore(), 0, 2)
+        agree_on_session(HashStore(), 0, 2)
 
 
 def test_each_process_of_a_machine_has_its_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(device, "pick_device", torch.device)
+    monkeypatch.setattr(hardware, "select_device", torch.device)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    assert device_of_rank("cuda", 1) == torch.device("cuda", 1)
-    assert device_of_rank("cpu", 5) == torch.device("cpu")
+    assert select_rank_device("cuda", 1) == torch.device("cuda", 1)
+    assert select_rank_device("cpu", 5) == torch.device("cpu")
     with pytest.raises(UserError, match="--nproc-per-node 2"):
-        device_of_rank("cuda", 2)
+        select_rank_device("cuda", 2)
     for one_place in ("cuda:1", "mps"):
         with pytest.raises(UserError, match="one place for all processes"):
-            device_of_rank(one_place, 0)
+            select_rank_device(one_place, 0)

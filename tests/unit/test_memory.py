@@ -8,11 +8,11 @@ import sys
 
 import pytest
 
-from weft.core.memory import keep_freed_memory
+from weft.core.hardware import keep_freed_memory
 
 PROGRAM = """
 import resource, torch
-from weft.core.memory import keep_freed_memory
+from weft.core.hardware import keep_freed_memory
 
 torch.set_num_threads(1)
 

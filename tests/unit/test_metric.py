@@ -13,10 +13,9 @@ from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
 from weft.core.errors import UserError
-from weft.metric.evaluate import METRICS, evaluate, evaluate_lines
-from weft.metric.lines import DEFAULTS, Lines, Options
-from weft.metric.render import as_json, render
-from weft.metric.score import Interval, Score
+from weft.metrics.corpus_metrics import METRICS, evaluate, evaluate_segments
+from weft.metrics.score_report import format_scores, scores_to_json
+from weft.metrics.scores import DEFAULT_OPTIONS, ConfidenceInterval, MetricOptions, MetricScore, Segments
 
 OUTPUTS = ["The cat sat on the mat.", "a small Dog ran", "", "no one knew why, she said"]
 FIRST = ["The cat sat on a mat.", "A small dog ran away", "it rains", "nobody knew why, she said"]
@@ -28,7 +27,9 @@ TWO = [list(pair) for pair in zip(FIRST, SECOND, strict=True)]
 words = st.lists(st.sampled_from(["a", "b", "ab", "ba", "é"]), max_size=5).map(" ".join)
 
 
-def only(outputs: list[str], references: list[list[str]], name: str, options: Options = DEFAULTS) -> Score:
+def only(
+    outputs: list[str], references: list[list[str]], name: str, options: MetricOptions = DEFAULT_OPTIONS
+) -> MetricScore:
     (score,) = evaluate(outputs, references, [name], options)
     return score
 
@@ -70,7 +71,7 @@ def test_different_numbers_of_references() -> None:
 
 
 def test_options_reach_the_metrics() -> None:
-    options = Options(lowercase=True, tokenize="char")
+    options = MetricOptions(lowercase=True, tokenize="char")
     metric = BLEU(lowercase=True, tokenize="char")
     score = only(OUTPUTS, ONE, "bleu", options)
     assert score.value == metric.corpus_score(OUTPUTS, [FIRST]).score
@@ -111,22 +112,22 @@ def test_error_rates_are_brute_force(name: str, units: type[list[str]], pairs: l
 
 def test_edits_are_counted_by_kind() -> None:
     assert only(["the money ran x"], [["the monkey ran"]], "wer").counts == (
-        ("kept", 2),
-        ("substituted", 1),
-        ("deleted", 0),
-        ("inserted", 1),
+        ("correct", 2),
+        ("substitutions", 1),
+        ("deletions", 0),
+        ("insertions", 1),
     )
-    assert dict(only(["a"], [["a b c"]], "cer").counts)["deleted"] == 4
+    assert dict(only(["a"], [["a b c"]], "cer").counts)["deletions"] == 4
 
 
 def test_position_independent_errors() -> None:
     assert only(["c b a"], [["a b c"]], "per").value == 0
     assert only(["a a x"], [["a b c d"]], "per").value == pytest.approx(100 * 3 / 4)
     assert dict(only(["a a x"], [["a b c d"]], "per").counts) == {
-        "kept": 1,
-        "substituted": 2,
-        "deleted": 1,
-        "inserted": 0,
+        "correct": 1,
+        "substitutions": 2,
+        "deletions": 1,
+        "insertions": 0,
     }
     assert only(["a b c"], [["a"]], "per").value == 200
     assert "|weft:" in only(["a"], [["a"]], "per").signature
@@ -136,7 +137,7 @@ def test_position_independent_errors() -> None:
 def test_position_independent_errors_are_those_of_the_best_order(line: str, reference: str) -> None:
     fewest = min(distance(list(order), reference.split()) for order in permutations(line.split()))
     edits = dict(only([line], [[reference]], "per").counts)
-    assert edits["substituted"] + edits["deleted"] + edits["inserted"] == fewest
+    assert edits["substitutions"] + edits["deletions"] + edits["insertions"] == fewest
 
 
 def test_exact_match() -> None:
@@ -146,7 +147,7 @@ def test_exact_match() -> None:
 
 
 def test_perfect_output() -> None:
-    scores = evaluate_lines(Lines(FIRST, TWO, SOURCES), list(METRICS))
+    scores = evaluate_segments(Segments(FIRST, TWO, SOURCES), list(METRICS))
     assert [score.name for score in scores] == list(METRICS)
     for score in scores:
         near = 1.0 if score.name == "meteor" else 1e-9  # which has a penalty for each run of matches: a line is one
@@ -155,7 +156,7 @@ def test_perfect_output() -> None:
 
 
 def test_empty_lines() -> None:
-    for score in evaluate_lines(Lines(["", ""], [[""], [""]], ["", ""]), list(METRICS)):
+    for score in evaluate_segments(Segments(["", ""], [[""], [""]], ["", ""]), list(METRICS)):
         assert 0 <= score.value <= 100
     assert only([""], [[""]], "wer").value == 0
     assert only(["a b"], [[""]], "wer").value == 100
@@ -164,11 +165,11 @@ def test_empty_lines() -> None:
 @pytest.mark.parametrize(
     ("outputs", "references", "metric", "message"),
     [
-        (["a", "b"], [["a"]], "bleu", "2 lines of output but 1 lines of references"),
+        (["a", "b"], [["a"]], "bleu", "2 output lines but 1 reference lines"),
         ([], [], "bleu", "no lines to evaluate"),
         (["a", "b"], [["a"], []], "wer", "line 2 has no reference"),
-        (["a"], [["a"]], "blue", "no metric 'blue'; did you mean 'bleu'"),
-        (["a"], [["a"]], "zzz", "choose from bleu, chrf, ter, meteor, exact, wer, cer, per"),
+        (["a"], [["a"]], "blue", "unknown metric 'blue': did you mean 'bleu'"),
+        (["a"], [["a"]], "zzz", "Use one of bleu, chrf, ter, meteor, exact, wer, cer, per"),
     ],
 )
 def test_mistakes_are_told(outputs: list[str], references: list[list[str]], metric: str, message: str) -> None:
@@ -182,8 +183,8 @@ def test_a_string_is_not_a_list_of_references() -> None:
 
 
 def test_unknown_tokenizer() -> None:
-    with pytest.raises(UserError, match="there is no '14a'; sacrebleu knows none, zh, 13a"):
-        only(["a"], [["a"]], "bleu", Options(tokenize="14a"))
+    with pytest.raises(UserError, match="unknown tokenizer '14a'. Use one of none, zh, 13a"):
+        only(["a"], [["a"]], "bleu", MetricOptions(tokenize="14a"))
 
 
 def test_tokenizer_that_lacks_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,24 +192,28 @@ def test_tokenizer_that_lacks_its_package(monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(tokenizer_ja_mecab, "MeCab", None)
     with pytest.raises(UserError, match=r"'ja-mecab' cannot be used: .* pip install sacrebleu\[ja\]"):
-        only(["a"], [["a"]], "bleu", Options(tokenize="ja-mecab"))
+        only(["a"], [["a"]], "bleu", MetricOptions(tokenize="ja-mecab"))
 
 
 def test_render() -> None:
     scores = [
-        Score("bleu", 12.345, "higher", "nrefs:1"),
-        Score("exact", 100.0, "higher", "x"),
-        Score("wer", 7, "lower", ""),
+        MetricScore("bleu", 12.345, "higher", "nrefs:1"),
+        MetricScore("exact", 100.0, "higher", "x"),
+        MetricScore("wer", 7, "lower", ""),
     ]
-    lines = render(scores).split("\n")
+    lines = format_scores(scores).split("\n")
     assert lines[0] == "bleu    12.35  higher is better  nrefs:1"
     assert [line.index(".") for line in lines] == [10, 10, 10]
     assert "lower is better" in lines[2]
-    assert render([]) == ""
-    both = render([scores[0]._replace(interval=Interval(0.0, 23.0)), scores[2]._replace(signature="y")]).split("\n")
+    assert format_scores([]) == ""
+    both = format_scores(
+        [scores[0]._replace(interval=ConfidenceInterval(0.0, 23.0)), scores[2]._replace(signature="y")]
+    ).split("\n")
     assert [line.index("nrefs" if "bleu" in line else " y") for line in both] == [40, 39]
-    whole = Score("wer", 50.0, "lower", "x", Interval(48.0, 53.0), (("kept", 1200.0), ("inserted", 3.0)))
-    assert render([whole]).split("\n") == [
+    whole = MetricScore(
+        "wer", 50.0, "lower", "x", ConfidenceInterval(48.0, 53.0), (("kept", 1200.0), ("inserted", 3.0))
+    )
+    assert format_scores([whole]).split("\n") == [
         "wer   50.00 ± 2.50  lower is better  x",
         "",
         "      kept  inserted",
@@ -217,13 +222,17 @@ def test_render() -> None:
 
 
 def test_as_json() -> None:
-    text = as_json([Score("bleu", 12.345, "higher", "nrefs:1")])
+    text = scores_to_json([MetricScore("bleu", 12.345, "higher", "nrefs:1")])
     bare = {"name": "bleu", "value": 12.345, "better": "higher", "signature": "nrefs:1"}
     assert json.loads(text) == [bare]
-    text = as_json([Score("bleu", 12.345, "higher", "nrefs:1", Interval(11.0, 13.5), (("kept", 2.0),))])
+    text = scores_to_json(
+        [MetricScore("bleu", 12.345, "higher", "nrefs:1", ConfidenceInterval(11.0, 13.5), (("kept", 2.0),))]
+    )
     assert json.loads(text) == [{**bare, "interval": {"low": 11.0, "high": 13.5}, "counts": {"kept": 2.0}}]
 
 
 def test_importing_is_cheap() -> None:
-    program = "import sys, weft.metric.evaluate; print(sorted({'sacrebleu', 'rapidfuzz', 'torch'} & set(sys.modules)))"
+    program = (
+        "import sys, weft.metrics.corpus_metrics; print(sorted({'sacrebleu', 'rapidfuzz', 'torch'} & set(sys.modules)))"
+    )
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "[]\n"

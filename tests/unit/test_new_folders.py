@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from weft.core.errors import UserError
-from weft.store.files import locked
-from weft.store.new_folders import new_folder
+from weft.core.files import new_folder, path_lock
 
 TAKEN = "another process has written there meanwhile"
 
@@ -77,7 +76,7 @@ def test_one_that_came_at_the_last_moment_is_left_alone(tmp_path: Path, monkeypa
 
 def test_an_empty_one_that_another_process_fills_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
-    with locked(tmp_path / "run"), pytest.raises(UserError, match=TAKEN):
+    with path_lock(tmp_path / "run"), pytest.raises(UserError, match=TAKEN):
         make(tmp_path / "run", "second")
     assert everything(tmp_path) == {"run": ""}
 

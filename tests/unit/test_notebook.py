@@ -9,35 +9,37 @@ import numpy as np
 import pytest
 
 from unit import models
-from unit.test_comparison_page import Elements
+from unit.elements import Elements
 from unit.untrained import SENTENCE, untrained
-from weft.control.request import Request
 from weft.core.padded import Padded
 from weft.core.state import Hypothesis
-from weft.engine.asked import Asked
-from weft.engine.finding import Finder
-from weft.engine.reading import reading_of
-from weft.engine.telling import weights_of
-from weft.engine.translation import FAILED, NOTHING, Translation
-from weft.engine.translator import Translator
-from weft.engine.wanted import Wanted
-from weft.inspect.attention import align
-from weft.inspect.translating import translate
-from weft.search.beam import Beam
-from weft.search.greedy import Greedy
-from weft.search.sampling import Sampling
-from weft.text.learners import Character
+from weft.decoding.beam import BeamSearch
+from weft.decoding.constraints.request import Request
+from weft.decoding.greedy import GreedySearch
+from weft.decoding.sampling import Sampling
+from weft.inference.loader import make_frame_decoder
+from weft.inference.postprocessor import OutputOptions, attention_matrix
+from weft.inference.translation import EMPTY_OUTPUT, FAILED_OUTPUT, Translation
+from weft.inference.translator import EncodedRequest, Translator
+from weft.text.tokenizer_training import CharacterTokenizerTrainer
+from weft.visualize.attention_maps import attention_map
+from weft.visualize.translation_trace import trace_translation
 
 
 @pytest.fixture(scope="module", params=["transformer", "bahdanau"])
 def translator(request: pytest.FixtureRequest) -> Translator:
-    return untrained(request.param, Beam(size=3, best=3))
+    return untrained(request.param, BeamSearch(size=3, n_best=3))
 
 
 def of_letters(kind: dict[str, object], reading: str = "best-path") -> Translator:
-    trained = models.untrained(kind, translate={"reading": reading})
+    trained = models.untrained(kind, translate={"frame_decoder": reading})
     settings = trained.recipe.translate
-    return Translator(trained, Greedy(), settings, reading_of(trained, settings.reading, "translate.reading"))
+    return Translator(
+        trained,
+        GreedySearch(),
+        settings,
+        make_frame_decoder(trained, settings.frame_decoder, "translate.frame_decoder"),
+    )
 
 
 def shown(translation: Translation) -> Elements:
@@ -51,8 +53,8 @@ def columns(found: Elements) -> list[str]:
 
 def test_what_is_seen_is_what_the_search_saw(translator: Translator) -> None:
     [translation] = translator.translate([SENTENCE])
-    assert translation.sight is not None
-    looks, drawn = translation.sight.looks(), align(translator, SENTENCE)
+    assert translation.analysis is not None
+    looks, drawn = translation.analysis.word_attention(), attention_map(translator, SENTENCE)
     assert (looks.source, looks.target) == (drawn.source, drawn.target)
     np.testing.assert_allclose(looks.weights, drawn.weights, atol=1e-6)
 
@@ -63,16 +65,16 @@ def test_a_text_that_was_drawn_is_not_drawn_again() -> None:
     translations = Translator(trained, Sampling(temperature=3.0), trained.recipe.translate).translate(["abcde"] * 8)
     assert len({one.text for one in translations}) > 1
     for one in translations:
-        assert one.sight is not None
-        assert "".join(word.text for word in one.sight.words()) == one.text
-        assert one.sight.looks().target[:-1] == tuple(word.name for word in one.sight.words())
+        assert one.analysis is not None
+        assert "".join(word.text for word in one.analysis.words()) == one.text
+        assert one.analysis.word_attention().target[:-1] == tuple(word.name for word in one.analysis.words())
 
 
 def test_the_words_of_both_sides_and_their_weights_are_shown(translator: Translator) -> None:
     [translation] = translator.translate([SENTENCE])
-    assert translation.sight is not None
+    assert translation.analysis is not None
     found = shown(translation)
-    looks = translation.sight.looks()
+    looks = translation.analysis.word_attention()
     cells = [f"{100 * value:.0f}" for row in looks.weights.tolist() for value in row if value >= 0.005]
     assert [word for word in found.words if word in set(cells)] == cells
     assert set(looks.source) <= set(columns(found))
@@ -84,13 +86,13 @@ def test_the_words_of_both_sides_and_their_weights_are_shown(translator: Transla
 
 
 def test_nothing_is_looked_at_before_it_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    translator, looks, really = untrained("bahdanau"), list[int](), Finder.forced
+    translator, looks, really = untrained("bahdanau"), list[int](), Translator.forced
 
-    def forced(finder: Finder, asked: Sequence[Asked], targets: Padded) -> list[Hypothesis]:
-        looks.append(len(asked))
-        return really(finder, asked, targets)
+    def forced(self: Translator, batch: Sequence[EncodedRequest], targets: Padded) -> list[Hypothesis]:
+        looks.append(len(batch))
+        return really(self, batch, targets)
 
-    monkeypatch.setattr(Finder, "forced", forced)
+    monkeypatch.setattr(Translator, "forced", forced)
     [translation] = translator.translate([SENTENCE])
     assert repr([translation])
     assert looks == []
@@ -99,9 +101,9 @@ def test_nothing_is_looked_at_before_it_is_shown(monkeypatch: pytest.MonkeyPatch
 
 
 def test_text_stays_text() -> None:
-    tokenizer = Character().learn(["<b>&'\"ab"])
+    tokenizer = CharacterTokenizerTrainer().train(["<b>&'\"ab"])
     trained = models.untrained(models.BAHDANAU, source=tokenizer, target=tokenizer)
-    translator = Translator(trained, Sampling(best=20, temperature=9.0), trained.recipe.translate)
+    translator = Translator(trained, Sampling(n_best=20, temperature=9.0), trained.recipe.translate)
     for line in ("<b>a</b>", '"><script>alert(1)</script>', "a\x00\x1b[1m\udce9"):
         [translation] = translator.translate([line])
         assert "<" in "".join(one.text for one in translation.alternatives)
@@ -136,27 +138,27 @@ def test_a_copy_that_is_kept_is_without_the_model(translator: Translator) -> Non
     assert len(kept) < 5000
     for again in (pickle.loads(kept), copy.copy(translation), copy.deepcopy(translation)):
         assert again == translation
-        assert again.sight is None
-        assert translation.sight is not None
+        assert again.analysis is None
+        assert translation.analysis is not None
         found = shown(again)
-        assert any("kept without its model" in word for word in found.words)
+        assert any("stored without its model" in word for word in found.words)
         assert "<end>" in columns(found)
 
 
 def test_what_was_told_with_the_translation_is_shown_without_the_model(translator: Translator) -> None:
-    [translation] = replace(translator, wanted=Wanted(attention=True)).translate([SENTENCE])
-    assert translation.looked is not None
-    html = replace(translation, sight=None)._repr_html_()
-    assert "Where each piece looked" in html
+    [translation] = replace(translator, output_options=OutputOptions(attention=True)).translate([SENTENCE])
+    assert translation.attention is not None
+    html = replace(translation, analysis=None)._repr_html_()
+    assert "Attention of each token" in html
     assert columns(Elements(html))[-1] == "<end>"
 
 
 @pytest.mark.parametrize(
     ("translator", "reason"),
     [
-        (of_letters(models.CTC), "This model has no decoder that could look at the source"),
-        (of_letters(models.INSTANT, "positions"), "This model has no decoder that could look at the source"),
-        (of_letters(models.SUTSKEVER), "The decoder of this model does not look at the source"),
+        (of_letters(models.CTC), "This model has no decoder"),
+        (of_letters(models.INSTANT, "position-wise"), "This model has no decoder"),
+        (of_letters(models.SUTSKEVER), "The decoder of this model does not attend to the source"),
     ],
     ids=["ctc", "instant", "sutskever"],
 )
@@ -164,31 +166,31 @@ def test_without_attention_the_probabilities_are_left(translator: Translator, re
     [translation] = translator.translate(["abcde"])
     html = translation._repr_html_()
     assert reason in html
-    assert "How probable each word was" in html
+    assert "Probability of each word" in html
     assert columns(Elements(html))[-1] == "<end>"
 
 
 def test_a_line_that_is_said_backward_is_shown_forward() -> None:
-    target = models.letters().backward()
+    target = models.letters().reversed()
     trained = models.untrained(models.BAHDANAU, target=target)
     translator = Translator(trained, Sampling(temperature=3.0, seed=2), trained.recipe.translate)
     [translation] = translator.translate(["abcde"])
-    assert translation.sight is not None
+    assert translation.analysis is not None
     assert len(set(translation.text)) > 1
-    words, looks = translation.sight.words(), translation.sight.looks()
+    words, looks = translation.analysis.words(), translation.analysis.word_attention()
     assert "".join(word.text for word in words) == "".join(word.name for word in words) == translation.text
     assert [word.first for word in words] == [*range(len(words))][::-1]
     assert "".join(looks.target[:-1]) == translation.text
-    hypothesis = translate(translator, "abcde").hypothesis
-    np.testing.assert_allclose(looks.weights[:-1], weights_of(hypothesis, 5)[:-1][::-1], atol=1e-9)
+    hypothesis = trace_translation(translator, "abcde").hypothesis
+    np.testing.assert_allclose(looks.weights[:-1], attention_matrix(hypothesis, 5)[:-1][::-1], atol=1e-9)
 
 
 @pytest.mark.parametrize(
     ("translation", "told"),
     [
-        (Translation("", (NOTHING,)), ""),
-        (Translation("a", (FAILED,)), "finds no translation possible"),
-        (Translation("a", (NOTHING._replace(text="b", score=-1.0),), cut=True), "was cut"),
+        (Translation("", (EMPTY_OUTPUT,)), ""),
+        (Translation("a", (FAILED_OUTPUT,)), "gives no translation a probability"),
+        (Translation("a", (EMPTY_OUTPUT._replace(text="b", score=-1.0),), truncated=True), "was truncated"),
     ],
 )
 def test_little_is_shown_of_little(translation: Translation, told: str) -> None:
@@ -199,7 +201,7 @@ def test_little_is_shown_of_little(translation: Translation, told: str) -> None:
 
 def test_a_line_that_was_cut_at_its_spans_is_shown_by_its_pieces(translator: Translator) -> None:
     [translation] = translator.translate([Request("the cat https://a.b/c sees", protect=("urls",))])
-    assert translation.protected[0].by == "cutting"
+    assert translation.protected[0].method == "split"
     found = shown(translation)
     assert "https://a.b/c" in columns(found)
-    assert any("put together from parts" in word for word in found.words)
+    assert any("joined from parts" in word for word in found.words)

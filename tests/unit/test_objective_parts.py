@@ -10,27 +10,33 @@ from torch import nn
 from torch.testing import assert_close
 
 from laws.given import GIVEN
-from laws.variants import LATTICES, MODELS, VOCABULARY, batch
+from laws.variants import FRAME_HEADS, MODELS, VOCABULARY, batch
 from system import toys
 from unit.untrained import untrained
-from weft.config.load import load_recipe
+from weft.checkpoints.trained_model import TrainedModel, model_weights, save_model
+from weft.config.recipe import load_recipe
+from weft.core.codec import EOS
 from weft.core.errors import ConfigError, UserError
-from weft.core.marks import END
 from weft.core.padded import Padded
-from weft.metric.costs import CostName, line_cost
-from weft.metric.evaluate import evaluate
-from weft.model.build import build
-from weft.model.model import Model
-from weft.objective.coverage import Coverage
-from weft.objective.cross_entropy import cross_entropy
-from weft.objective.distillation import Distillation
-from weft.objective.minimum_risk import MinimumRisk
-from weft.objective.samples import different, draw, without_dropout
-from weft.objective.word_loss import word_numbers
-from weft.store.model_folder import Trained, save_model, weights_of
-from weft.text.learners import BPE, Byte, Character, Learner, Whitespace
-from weft.training.checks import check
-from weft.training.given import check_steps, load_frozen, looks
+from weft.losses.coverage_loss import CoverageLoss
+from weft.losses.cross_entropy import cross_entropy
+from weft.losses.distillation_loss import DistillationLoss
+from weft.losses.minimum_risk import MinimumRiskLoss, evaluation_mode, sample_outputs
+from weft.losses.word_loss import word_indices
+from weft.metrics.corpus_metrics import evaluate
+from weft.metrics.sentence_costs import CostName, sentence_cost
+from weft.models.build import build_model
+from weft.models.model import Model
+from weft.text.tokenizer_training import (
+    BPETokenizerTrainer,
+    ByteTokenizerTrainer,
+    CharacterTokenizerTrainer,
+    TokenizerTrainer,
+    WhitespaceTokenizerTrainer,
+)
+from weft.training.compatibility import check_scores_tokens, returns_attention
+from weft.training.recipe_checks import check_recipe
+from weft.training.run_components import load_frozen_model
 
 PAIRS = batch((5, 6), (3, 4))
 SAME = ("-score=", "-window=", "-bridge=", "-norm=", "-activation=", "-projected=")  # look or not as they did before
@@ -56,13 +62,13 @@ def test_a_cost_is_what_the_metric_says_of_one_line(name: CostName, line: str) -
     expected = score.value / 100 if score.better == "lower" else 1 - score.value / 100
     if name == "bleu" and 0 < len(line.split()) < 4:
         expected = 1 - torch.e ** (1 - 6 / 3) * (2 / 3 * 1 / 2 * 1 / 2) ** (1 / 3)  # no 4-grams; 0 trigrams: half
-    assert line_cost(name)(line, reference) == pytest.approx(expected)
+    assert sentence_cost(name)(line, reference) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("name", ["wer", "cer", "bleu", "chrf"])
 def test_an_empty_reference_costs_at_most_1(name: CostName) -> None:
-    assert line_cost(name)("", "") == 0.0
-    assert line_cost(name)("three more words", "") == 1.0
+    assert sentence_cost(name)("", "") == 0.0
+    assert sentence_cost(name)("three more words", "") == 1.0
 
 
 # --- What is drawn -------------------------------------------------------------------------------------------------
@@ -71,11 +77,11 @@ def test_an_empty_reference_costs_at_most_1(name: CostName) -> None:
 def test_draws_follow_the_models_distribution(model: Model) -> None:
     torch.manual_seed(2)
     limit = torch.tensor([1, 0])
-    found = draw(model, PAIRS.source, 3000, limit)
+    found = sample_outputs(model, PAIRS.source, 3000, limit)
     assert set(found[1]) == {()}  # at the limit END is the only choice
     step, _ = model.step(torch.ones(2, dtype=torch.long), model.start(model.encode(PAIRS.source)))
     allowed = step.log_probs[0].exp().index_fill(0, torch.tensor([0, 1]), 0.0)
-    shares = [found[0].count(() if token == END else (token,)) / 3000 for token in range(len(VOCABULARY))]
+    shares = [found[0].count(() if token == EOS else (token,)) / 3000 for token in range(len(VOCABULARY))]
     assert_close(torch.tensor(shares, dtype=torch.float64), allowed / allowed.sum(), atol=0.03, rtol=0)
 
 
@@ -84,14 +90,13 @@ def test_draws_are_those_of_the_step(model: Model) -> None:
     found = []
     for seed in (1, 1, 2):
         torch.manual_seed(seed)
-        found.append(MinimumRisk(GIVEN, samples=5).candidates(model, PAIRS))
+        found.append(MinimumRiskLoss(GIVEN, samples=5).candidates(model, PAIRS))
     assert found[0] == found[1]
     assert found[0] != found[2]
 
 
 def test_an_output_counts_once_and_the_true_one_first(model: Model) -> None:
-    assert different([(3,), (4, 5), (3,), ()]) == [(3,), (4, 5), ()]
-    found = MinimumRisk(GIVEN, samples=8).candidates(model, PAIRS)
+    found = MinimumRiskLoss(GIVEN, samples=8).candidates(model, PAIRS)
     for row, outputs in enumerate(found):
         assert list(outputs[0]) == PAIRS.target.data[row][PAIRS.target.mask[row]].tolist()[:-1]
         assert len(set(outputs)) == len(outputs) > 1
@@ -100,24 +105,24 @@ def test_an_output_counts_once_and_the_true_one_first(model: Model) -> None:
 @pytest.mark.parametrize("training", [True, False])
 def test_dropout_is_off_for_draws_alone(model: Model, training: bool) -> None:
     model.train(training)
-    with without_dropout(model):
+    with evaluation_mode(model):
         assert not any(part.training for part in model.modules())
     assert all(part.training == training for part in model.modules())
 
 
 def test_the_shares_of_risk_and_cross_entropy(model: Model) -> None:
     torch.manual_seed(4)
-    loss = MinimumRisk(GIVEN, samples=4, cross_entropy=0.25)(model, PAIRS, 1)
+    loss = MinimumRiskLoss(GIVEN, samples=4, cross_entropy_weight=0.25)(model, PAIRS, 1)
     assert loss.total.item() == pytest.approx(0.75 * loss.parts["risk"].item() + 0.25 * loss.parts["nll"].item())
 
 
 def test_a_sentence_of_which_nothing_was_drawn_has_no_risk(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
-    objective, memory = MinimumRisk(GIVEN, reference=False), model.encode(PAIRS.source)
+    objective, memory = MinimumRiskLoss(GIVEN, include_reference=False), model.encode(PAIRS.source)
     alone = batch((5, 6))
     some = objective.risk(model, model.encode(alone.source), alone, [[(3,), (4, 5)]])
     assert some.item() > 0
     assert_close(objective.risk(model, memory, PAIRS, [[(3,), (4, 5)], []]), some)
-    monkeypatch.setattr("weft.objective.minimum_risk.draw", lambda *_: [[], []])
+    monkeypatch.setattr("weft.losses.minimum_risk.sample_outputs", lambda *_: [[], []])
     loss = objective(model, PAIRS, 1)
     assert loss.total.item() == loss.parts["risk"].item() == 0.0
     torch.autograd.backward(loss.total)
@@ -126,8 +131,8 @@ def test_a_sentence_of_which_nothing_was_drawn_has_no_risk(model: Model, monkeyp
 
 def test_validation_is_plain(model: Model) -> None:
     plain = cross_entropy(model.head, model.features(PAIRS).hidden, PAIRS.target)
-    teacher = replace(GIVEN, load=lambda _: MODELS["decoder-bahdanau"]())
-    for objective in (MinimumRisk(GIVEN), Distillation(teacher, teacher="somewhere", smoothing=0.1)):
+    teacher = replace(GIVEN, load_model=lambda _: MODELS["decoder-bahdanau"]())
+    for objective in (MinimumRiskLoss(GIVEN), DistillationLoss(teacher, teacher="somewhere", label_smoothing=0.1)):
         loss = objective(model, PAIRS)
         assert_close(loss.total, plain.total)
         assert loss.parts.keys() == {"nll", "accuracy"}
@@ -136,12 +141,20 @@ def test_validation_is_plain(model: Model) -> None:
 # --- Words ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("learner", [Character(), Byte(), Whitespace(), BPE(size=300, min_count=1)])
-def test_words_are_found_whatever_the_pieces(learner: Learner) -> None:
+@pytest.mark.parametrize(
+    "learner",
+    [
+        CharacterTokenizerTrainer(),
+        ByteTokenizerTrainer(),
+        WhitespaceTokenizerTrainer(),
+        BPETokenizerTrainer(vocab_size=300, min_frequency=1),
+    ],
+)
+def test_words_are_found_whatever_the_pieces(learner: TokenizerTrainer) -> None:
     lines = ["the ölcät sat", " a  mat ", "a", ""]
-    tokenizer = learner.learn(lines)
-    target = Padded.of([[*row, END] for row in tokenizer.encode(lines)])
-    numbers = iter(word_numbers(tokenizer.decode, target).tolist())
+    tokenizer = learner.train(lines)
+    target = Padded.from_rows([[*row, EOS] for row in tokenizer.encode(lines)])
+    numbers = iter(word_indices(tokenizer.decode, target).tolist())
     found: dict[int, list[int]] = {}
     for row, length in zip(target.data.tolist(), target.lengths().tolist(), strict=True):
         for token in row[:length]:
@@ -157,26 +170,26 @@ def test_words_are_found_whatever_the_pieces(learner: Learner) -> None:
 def test_a_model_is_asked_whether_it_looks(name: str) -> None:
     made: Model = MODELS[name]()
     expected = made.has_decoder and made.features(PAIRS).attention is not None
-    assert looks(made) == expected
-    assert looks(made.to("meta")) == expected
+    assert returns_attention(made) == expected
+    assert returns_attention(made.to("meta")) == expected
 
 
 def test_coverage_needs_a_decoder_that_looks() -> None:
-    with pytest.raises(UserError, match="does not look at the source"):
-        Coverage(replace(GIVEN, looks=lambda: False))
+    with pytest.raises(UserError, match="does not attend to the source"):
+        CoverageLoss(replace(GIVEN, has_attention=lambda: False))
 
 
 def problems(node: dict[str, Any]) -> str:
     with pytest.raises(ConfigError) as caught:
-        check(load_recipe(node))
+        check_recipe(load_recipe(node))
     return str(caught.value)
 
 
 def test_coverage_without_attention_is_told_before_any_data_is_read() -> None:
     node = toys.recipe(Path("nowhere"), "bahdanau")
-    node["model"] = {**node["model"], "decoder": {"type": "cho", "maxout": 16}}
+    node["model"] = {**node["model"], "decoder": {"type": "cho", "maxout_dim": 16}}
     node["objective"] = "coverage"
-    assert "objective: coverage is about where the decoder looks, but this one does not look" in problems(node)
+    assert "objective: coverage needs attention, but this decoder does not attend" in problems(node)
 
 
 def test_a_teacher_must_be_there() -> None:
@@ -187,67 +200,67 @@ def test_a_teacher_must_be_there() -> None:
     assert "objective: runs/no such run: there is no such folder" in problems(node)
 
 
-def test_a_teacher_without_a_decoder_is_told_before_any_data_is_read(trained: Trained, tmp_path: Path) -> None:
+def test_a_teacher_without_a_decoder_is_told_before_any_data_is_read(trained: TrainedModel, tmp_path: Path) -> None:
     node = toys.recipe(Path("nowhere"), "bahdanau")
-    lattice = {"target": "none", "decoder": "none", "lattice": "ctc", "tie": "none"}
-    recipe = load_recipe({**node, "model": {**node["model"], **lattice}})
+    frame_head = {"target": "none", "decoder": "none", "frame_head": "ctc", "tie": "none"}
+    recipe = load_recipe({**node, "model": {**node["model"], **frame_head}})
     pieces = trained.target_tokenizer.vocabulary()
-    ctc = trained._replace(recipe=recipe, model=build(recipe.model, pieces, pieces, joint=True))
-    save_model(tmp_path / "ctc", ctc, weights_of(ctc.model))
+    ctc = trained._replace(recipe=recipe, model=build_model(recipe.model, pieces, pieces, joint=True))
+    save_model(tmp_path / "ctc", ctc, model_weights(ctc.model))
     node["objective"] = {"type": "distillation", "teacher": str(tmp_path / "ctc")}
     assert f"objective: {tmp_path}/ctc: that model has no decoder" in problems(node)
 
 
 @pytest.fixture(scope="module")
-def trained() -> Trained:
+def trained() -> TrainedModel:
     return untrained("bahdanau").trained
 
 
 @pytest.fixture(scope="module")
-def folder(trained: Trained, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(trained: TrainedModel, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model folder."""
     path: Path = tmp_path_factory.mktemp("model") / "first"
-    save_model(path, trained, weights_of(trained.model))
+    save_model(path, trained, model_weights(trained.model))
     return path
 
 
-def test_a_teacher_is_frozen_and_has_the_same_tokenizers(trained: Trained, folder: Path) -> None:
-    teacher = load_frozen(folder, trained)
+def test_a_teacher_is_frozen_and_has_the_same_tokenizers(trained: TrainedModel, folder: Path) -> None:
+    teacher = load_frozen_model(folder, trained)
     assert not teacher.training
     assert not any(weight.requires_grad for weight in teacher.parameters())
-    objective = Distillation(replace(GIVEN, load=lambda _: teacher), teacher=str(folder))
+    objective = DistillationLoss(replace(GIVEN, load_model=lambda _: teacher), teacher=str(folder))
     assert not isinstance(objective, nn.Module)  # so nobody takes the teacher's weights for the student's
-    other = Character().learn(["other words"])
-    with pytest.raises(UserError, match="first: the target tokenizer of that model is not the one of this run"):
-        load_frozen(folder, trained._replace(target_tokenizer=other))
+    other = CharacterTokenizerTrainer().train(["other words"])
+    with pytest.raises(UserError, match="first: the target tokenizer of that model differs from that of this run"):
+        load_frozen_model(folder, trained._replace(target_tokenizer=other))
 
 
 def test_a_teacher_must_be_able_to_say_something_of_every_token(folder: Path) -> None:
-    ctc: Model = LATTICES["ctc"]()
-    with pytest.raises(UserError, match="first: that model has no decoder, so it says nothing of a next token"):
-        check_steps(ctc, 10, folder)
+    ctc: Model = FRAME_HEADS["ctc"]()
+    with pytest.raises(UserError, match="first: that model has no decoder, so it does not predict next tokens"):
+        check_scores_tokens(ctc, 10, folder)
     model: Model = MODELS["decoder-luong"]()
-    check_steps(model, 10, folder)
-    model.target.limit = 10
-    check_steps(model, 9, folder)
-    with pytest.raises(UserError, match=r"target positions for 10 tokens, END counted, but data\.max_length is 10"):
-        check_steps(model, 10, folder)
+    check_scores_tokens(model, 10, folder)
+    model.target.max_length = 10
+    check_scores_tokens(model, 9, folder)
+    with pytest.raises(UserError, match=r"target positions for 10 tokens, EOS included, but data\.max_length is 10"):
+        check_scores_tokens(model, 10, folder)
 
 
 def starting(folder: Path | str, family: str = "bahdanau") -> dict[str, Any]:
     node = toys.recipe(Path("nowhere"), family)
-    node["train"]["start"] = str(folder)
+    node["train"]["initial_model"] = str(folder)
     return node
 
 
 def test_a_run_starts_from_a_model_of_the_same_recipe(folder: Path) -> None:
     node = starting(folder)
-    check(load_recipe(node))
+    check_recipe(load_recipe(node))
     node["model"] = {**node["model"], "source": {**node["model"]["source"], "dropout": 0.3, "sparse": True}}
-    check(load_recipe(node))
+    check_recipe(load_recipe(node))
     node["model"] = {**node["model"], "encoder": {"type": "recurrent", "cell": {"dim": 13}}}
     told = problems(node)
-    assert f"train.start: {folder} holds another model: model.encoder.cell.dim is 12 there and 13 here." in told
+    assert f"train.initial_model: {folder} holds another model: model.encoder.cell.dim is 12 there and 13 here." in told
     assert "config.yaml" in told
 
 
@@ -259,4 +272,4 @@ def test_a_run_starts_with_the_same_tokenizers(folder: Path) -> None:
 
 
 def test_a_folder_to_start_from_must_be_there() -> None:
-    assert "train.start: runs/none: there is no such folder. Give a run folder" in problems(starting("runs/none"))
+    assert "train.initial_model: runs/none: there is no such folder. Give a run folder" in problems(starting("runs/none"))

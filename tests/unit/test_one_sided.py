@@ -6,33 +6,32 @@ from pathlib import Path
 import pytest
 
 from weft.core.errors import UserError
-from weft.data.batches import Batches
-from weft.data.cache import build_or_open, build_or_open_whole
-from weft.data.corpus import Corpus
-from weft.data.part import Part
-from weft.data.report import make_report, render
-from weft.data.settings import Data
-from weft.text.learners import Whitespace
-from weft.text.settings import Text, learn_tokenizers
+from weft.data.batches import BatchLoader
+from weft.data.corpus import Corpus, HoldoutSplit
+from weft.data.data_config import DataConfig
+from weft.data.data_report import make_data_report, render_data_report
+from weft.data.token_cache import open_evaluation_cache, open_training_cache
+from weft.text.text_config import TextConfig, train_tokenizers
+from weft.text.tokenizer_training import WhitespaceTokenizerTrainer
 
 LINES = ["a b", "c", "", "a b", "a b c a b c a b c a b c", "\ta"]
 
 
-def corpus(folder: Path, lines: list[str], part: Part | None = None) -> Corpus:
+def corpus(folder: Path, lines: list[str], part: HoldoutSplit | None = None) -> Corpus:
     path = folder / "text.txt"
     path.write_text("".join(line + "\n" for line in lines), "utf-8")
-    return Corpus([path], part=part, one_sided=True)
+    return Corpus([path], holdout=part, monolingual=True)
 
 
 def test_every_line_is_a_target_without_a_source(tmp_path: Path) -> None:
     assert list(corpus(tmp_path, LINES).pairs()) == [("", line) for line in LINES]
     (tmp_path / "text.gz").write_bytes(gzip.compress(b"x\n"))
-    assert list(Corpus([tmp_path / "text.gz"], one_sided=True).pairs()) == [("", "x")]
+    assert list(Corpus([tmp_path / "text.gz"], monolingual=True).pairs()) == [("", "x")]
 
 
 def test_settings_read_one_file_a_split(tmp_path: Path) -> None:
     corpus(tmp_path, LINES)
-    splits = Data(folder=str(tmp_path), train=("text.txt",), hold_out=0.3, one_sided=True).splits()
+    splits = DataConfig(folder=str(tmp_path), train=("text.txt",), validation_fraction=0.3, monolingual=True).splits()
     parts = {name: [line for _, line in split.pairs()] for name, split in splits.items()}
     assert sorted(parts["train"] + parts["valid"]) == sorted(LINES)
     assert parts["train"]
@@ -41,49 +40,51 @@ def test_settings_read_one_file_a_split(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("names", [[], ["a", "b"], ["a.tsv"], ["a.jsonl.gz"]])
 def test_other_files_are_refused(names: list[str]) -> None:
-    with pytest.raises(UserError, match=r"with data.one_sided, lines are read from one text file .* got "):
-        Corpus(names, one_sided=True)
+    with pytest.raises(UserError, match=r"with data.monolingual, lines are read from one text file .* got "):
+        Corpus(names, monolingual=True)
 
 
 def test_an_empty_file_has_no_line(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"text.txt: empty, there is no line in it"):
         list(corpus(tmp_path, []).pairs())
     with pytest.raises(UserError, match="no line is in this part"):
-        list(corpus(tmp_path, ["a"], Part(1.0, held_out=False)).pairs())
+        list(corpus(tmp_path, ["a"], HoldoutSplit(1.0, is_held_out=False)).pairs())
 
 
 def test_lines_are_dropped_for_what_they_are(tmp_path: Path) -> None:
-    tokenizer = Whitespace().learn(LINES)
-    settings = Data(cache=str(tmp_path / "cache"), max_length=8)
-    cache = build_or_open(corpus(tmp_path, LINES), tokenizer, tokenizer, settings)
-    assert cache.tally.dropped == {"empty": 1, "duplicate": 1, "too long": 1, "bad ratio": 0}
+    tokenizer = WhitespaceTokenizerTrainer().train(LINES)
+    settings = DataConfig(cache=str(tmp_path / "cache"), max_length=8)
+    cache = open_training_cache(corpus(tmp_path, LINES), tokenizer, tokenizer, settings)
+    assert cache.statistics.dropped == {"empty": 1, "duplicate": 1, "too long": 1, "bad ratio": 0}
     assert cache.indices.tolist() == [0, 1, 5]
-    (batch,) = Batches(cache, 100, seed=1).epoch(0)
+    (batch,) = BatchLoader(cache, 100, seed=1).epoch(0)
     assert batch.source.lengths().tolist() == [1, 1, 1]  # END alone
     assert sorted(batch.target.lengths().tolist()) == [2, 2, 3]
 
 
 def test_a_long_line_is_no_bad_ratio(tmp_path: Path) -> None:
-    tokenizer = Whitespace().learn(LINES)
-    cache = build_or_open(corpus(tmp_path, LINES), tokenizer, tokenizer, Data(cache=str(tmp_path / "cache")))
-    assert cache.tally.dropped["bad ratio"] == 0
-    assert cache.tally.kept == 4
+    tokenizer = WhitespaceTokenizerTrainer().train(LINES)
+    cache = open_training_cache(
+        corpus(tmp_path, LINES), tokenizer, tokenizer, DataConfig(cache=str(tmp_path / "cache"))
+    )
+    assert cache.statistics.dropped["bad ratio"] == 0
+    assert cache.statistics.pairs_kept == 4
 
 
 def test_nothing_left_is_told_in_lines(tmp_path: Path) -> None:
-    tokenizer = Whitespace().learn(["a"])
+    tokenizer = WhitespaceTokenizerTrainer().train(["a"])
     with pytest.raises(UserError, match=r"no line is left of 2 \(1 empty, 1 too long\)"):
-        build_or_open(
-            corpus(tmp_path, ["", "a a"]), tokenizer, tokenizer, Data(cache=str(tmp_path / "cache"), max_length=1)
+        open_training_cache(
+            corpus(tmp_path, ["", "a a"]), tokenizer, tokenizer, DataConfig(cache=str(tmp_path / "cache"), max_length=1)
         )
 
 
 def test_the_table_speaks_of_lines(tmp_path: Path) -> None:
-    tokenizer = Whitespace().learn(["a b c"])
-    settings = Data(cache=str(tmp_path / "cache"))
-    train = build_or_open(corpus(tmp_path, LINES), tokenizer, tokenizer, settings)
-    valid = build_or_open_whole(corpus(tmp_path, ["c", "b d"]), tokenizer, tokenizer, settings)
-    assert [line.split() for line in render(make_report(train, {"valid": valid})).split("\n")] == [
+    tokenizer = WhitespaceTokenizerTrainer().train(["a b c"])
+    settings = DataConfig(cache=str(tmp_path / "cache"))
+    train = open_training_cache(corpus(tmp_path, LINES), tokenizer, tokenizer, settings)
+    valid = open_evaluation_cache(corpus(tmp_path, ["c", "b d"]), tokenizer, tokenizer, settings)
+    assert [line.split() for line in render_data_report(make_data_report(train, {"valid": valid})).split("\n")] == [
         ["train", "valid"],
         ["lines", "read", "6", "2"],
         ["dropped:", "empty", "1", "0"],
@@ -99,6 +100,8 @@ def test_the_table_speaks_of_lines(tmp_path: Path) -> None:
 
 
 def test_one_tokenizer_is_learned_from_the_lines(tmp_path: Path) -> None:
-    source, target = learn_tokenizers(Text(source=Whitespace), corpus(tmp_path, LINES).pairs(), seed=1)
+    source, target = train_tokenizers(
+        TextConfig(source=WhitespaceTokenizerTrainer), corpus(tmp_path, LINES).pairs(), seed=1
+    )
     assert source is target
     assert target.decode(target.encode(["a b c"])) == ["a b c"]

@@ -1,35 +1,38 @@
-"""The description of a server."""
+"""The OpenAPI document of a server."""
 
-import asyncio
-from typing import Any, cast
+from typing import cast
 
-import pytest
-from starlette.requests import Request
-
-from weft.serve import app
-from weft.serve.app import Api
-from weft.serve.keys import Keys
-from weft.serve.languages import Pair
-from weft.serve.limits import Limits
-from weft.serve.openapi import describe
-from weft.serve.served import Models, Served
+from weft.data.languages import LanguagePair
+from weft.serve.app import create_app
+from weft.serve.auth import ApiKeys
+from weft.serve.dependencies import ServerContext
+from weft.serve.limits import ServerLimits
+from weft.serve.model_pool import ModelPool, ServedModel
 
 
 class Named:
-    """All that the description tells of a model."""
+    """All that the document needs of a model."""
 
-    name, pair = "first", Pair("en", "de")
+    def __init__(self, name: str, target: str) -> None:
+        self.name, self.pair = name, LanguagePair("en", target)
 
 
-def test_it_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = list[str]()
+def document(*names: str, limits: ServerLimits) -> dict[str, object]:
+    models = ModelPool([cast(ServedModel, Named(name, name)) for name in names])
+    return create_app(ServerContext(models, limits, ApiKeys()), None, lambda: None).openapi()
 
-    def counted(*arguments: Any) -> Any:
-        made.append("once more")
-        return describe(*arguments)
 
-    monkeypatch.setattr(app, "describe", counted)
-    api, asked = Api(Models([cast(Served, Named())]), Limits(), Keys()), Request({"type": "http"})
-    answers = [asyncio.run(api.description(asked)).body for _ in range(2)]
-    assert answers[0] == answers[1]
-    assert len(made) == 1
+def test_it_is_made_once() -> None:
+    models = ModelPool([cast(ServedModel, Named("first", "de"))])
+    app = create_app(ServerContext(models, ServerLimits(), ApiKeys()), None, lambda: None)
+    assert app.openapi() is app.openapi()
+
+
+def test_each_server_states_its_own_limits() -> None:
+    first = str(document("de", limits=ServerLimits(characters=1234, beam=7)))
+    second = str(document("fr", "it", limits=ServerLimits()))
+    assert "'maxLength': 1234" in first
+    assert "'maximum': 7" in first
+    assert "'enum': ['de']" in first
+    assert "1234" not in second
+    assert "'enum': ['fr', 'it']" in second

@@ -1,4 +1,4 @@
-"""Schedules, optimisers and averages."""
+"""Schedules, optimizers and averages."""
 
 from collections.abc import Callable
 from functools import partial
@@ -9,41 +9,47 @@ import torch
 from torch import nn
 from torch.testing import assert_close
 
-from weft.optim.averages import Average, Exponential, Last
-from weft.optim.optimisers import SGD, Adadelta, Adam, AdamW, Optimiser
-from weft.optim.schedules import Cosine, Halving, InverseSquareRoot, Linear, WarmupStableDecay
+from weft.optim.optimizers import SGD, Adadelta, Adam, AdamW, Optimizer
+from weft.optim.schedules import (
+    CosineSchedule,
+    HalvingSchedule,
+    InverseSquareRootSchedule,
+    LinearSchedule,
+    WarmupStableDecaySchedule,
+)
+from weft.optim.weight_averages import ExponentialAverage, SnapshotAverage, WeightAverage
 
 
 def test_schedules_at_known_steps() -> None:
-    inverse = InverseSquareRoot(1000, peak=2.0, warmup=100)
+    inverse = InverseSquareRootSchedule(1000, learning_rate=2.0, warmup_steps=100)
     assert [inverse(step) for step in (50, 100, 400)] == pytest.approx([1.0, 2.0, 1.0])
-    cosine = Cosine(1100, peak=2.0, warmup=100, floor=0.1)
+    cosine = CosineSchedule(1100, learning_rate=2.0, warmup_steps=100, min_lr_ratio=0.1)
     assert [cosine(step) for step in (50, 100, 600, 1100)] == pytest.approx([1.0, 2.0, 1.1, 0.2])
-    linear = Linear(1100, peak=2.0, warmup=100)
+    linear = LinearSchedule(1100, learning_rate=2.0, warmup_steps=100)
     assert [linear(step) for step in (50, 100, 600, 1100)] == pytest.approx([1.0, 2.0, 1.0, 0.0])
-    stable = WarmupStableDecay(1000, peak=2.0, warmup=100, decay=0.4, floor=0.25)
+    stable = WarmupStableDecaySchedule(1000, learning_rate=2.0, warmup_steps=100, decay_ratio=0.4, min_lr_ratio=0.25)
     assert [stable(step) for step in (50, 100, 600, 700, 800, 1000)] == pytest.approx([1.0, 2.0, 2.0, 1.5, 1.0, 0.5])
 
 
 def test_halving_holds_and_then_halves() -> None:
-    schedule = Halving(1000, peak=0.8, hold=10, every=5)
+    schedule = HalvingSchedule(1000, learning_rate=0.8, start_decay_steps=10, decay_steps=5)
     assert [schedule(step) for step in (1, 10, 11, 15, 16)] == pytest.approx([0.8, 0.8, 0.4, 0.4, 0.2])
 
 
 def test_sgd_with_momentum_and_adadelta_take_the_papers_steps() -> None:
     weight = nn.Parameter(torch.tensor([1.0, -2.0]))
-    optimiser: Optimiser = SGD([weight], momentum=0.5)
+    optimizer: Optimizer = SGD([weight], momentum=0.5)
     for _ in range(2):
         weight.grad = torch.tensor([1.0, 2.0])
-        optimiser.advance(0.1)
+        optimizer.step(0.1)
     assert_close(weight.detach(), torch.tensor([1.0 - 0.1 - 0.15, -2.0 - 0.2 - 0.3]))
     weight = nn.Parameter(torch.tensor([1.0]))
-    optimiser = Adadelta([weight], rho=0.9, epsilon=1e-2)
+    optimizer = Adadelta([weight], rho=0.9, epsilon=1e-2)
     squares = changes = 0.0
     expected = 1.0
     for gradient in (3.0, -1.0):
         weight.grad = torch.tensor([gradient])
-        optimiser.advance(1.0)
+        optimizer.step(1.0)
         squares = 0.9 * squares + 0.1 * gradient**2
         change = ((changes + 1e-2) / (squares + 1e-2)) ** 0.5 * gradient
         changes = 0.9 * changes + 0.1 * change**2
@@ -51,17 +57,19 @@ def test_sgd_with_momentum_and_adadelta_take_the_papers_steps() -> None:
     assert float(weight.detach()) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("schedule", [Cosine, Linear, WarmupStableDecay, InverseSquareRoot])
+@pytest.mark.parametrize(
+    "schedule", [CosineSchedule, LinearSchedule, WarmupStableDecaySchedule, InverseSquareRootSchedule]
+)
 def test_no_warm_up_starts_at_the_peak(schedule: Callable[..., Any]) -> None:
-    assert schedule(100, peak=3.0, warmup=0)(1) == pytest.approx(3.0, rel=0.02)
+    assert schedule(100, learning_rate=3.0, warmup_steps=0)(1) == pytest.approx(3.0, rel=0.02)
 
 
 def test_decay_is_coupled_in_adam_and_not_in_adamw() -> None:
     def moved(kind: Callable[..., Any]) -> float:
         weight = nn.Parameter(torch.tensor([2.0]))
-        optimiser = kind([weight], decay=0.1)
+        optimizer = kind([weight], weight_decay=0.1)
         weight.grad = torch.tensor([1.0])
-        optimiser.advance(0.5)
+        optimizer.step(0.5)
         return float(weight.detach())
 
     assert moved(Adam) == pytest.approx(2.0 - 0.5)  # the first step of Adam is the rate, whatever the gradient
@@ -70,18 +78,18 @@ def test_decay_is_coupled_in_adam_and_not_in_adamw() -> None:
 
 @pytest.mark.parametrize("kind", [SGD, partial(SGD, momentum=0.9), Adadelta, Adam, AdamW])
 def test_a_restored_optimiser_goes_on_exactly(kind: Callable[..., Any]) -> None:
-    def steps(weight: nn.Parameter, optimiser: Any, numbers: range) -> None:
+    def steps(weight: nn.Parameter, optimizer: Any, numbers: range) -> None:
         for number in numbers:
             weight.grad = torch.full_like(weight, number % 3 - 1.0)
-            optimiser.advance(0.01)
+            optimizer.step(0.01)
 
     straight = nn.Parameter(torch.ones(5))
-    optimiser = kind([straight])
-    steps(straight, optimiser, range(4))
+    optimizer = kind([straight])
+    steps(straight, optimizer, range(4))
     resumed = nn.Parameter(straight.detach().clone())
     other = kind([resumed])
-    other.restore(optimiser.tensors())
-    steps(straight, optimiser, range(4, 9))
+    other.restore(optimizer.tensors())
+    steps(straight, optimizer, range(4, 9))
     steps(resumed, other, range(4, 9))
     assert torch.equal(straight, resumed)
 
@@ -89,12 +97,12 @@ def test_a_restored_optimiser_goes_on_exactly(kind: Callable[..., Any]) -> None:
 def test_gradients_are_forgotten_after_a_step() -> None:
     weight = nn.Parameter(torch.ones(2))
     weight.grad = torch.ones(2)
-    Adam([weight]).advance(0.1)
+    Adam([weight]).step(0.1)
     assert weight.grad is None
 
 
 def test_the_last_snapshots_are_averaged() -> None:
-    average = Last(count=2, every=10)
+    average = SnapshotAverage(count=2, every=10)
     assert average.weights() is None
     for step, value in ((10, 1.0), (15, 100.0), (20, 2.0), (30, 4.0)):
         average.update(step, {"w": torch.tensor([value])})
@@ -104,7 +112,7 @@ def test_the_last_snapshots_are_averaged() -> None:
 
 
 def test_fewer_snapshots_are_averaged_once_fewer_are_asked_for() -> None:
-    before, now = Last(count=3, every=1), Last(count=1, every=1)
+    before, now = SnapshotAverage(count=3, every=1), SnapshotAverage(count=1, every=1)
     for step in (1, 2, 3):
         before.update(step, {"w": torch.tensor([float(step)])})
     now.restore(before.tensors())
@@ -113,7 +121,7 @@ def test_fewer_snapshots_are_averaged_once_fewer_are_asked_for() -> None:
 
 
 def test_the_exponential_average_follows_its_equation() -> None:
-    average = Exponential(decay=0.5)
+    average = ExponentialAverage(decay=0.5)
     expected = None
     for step, value in ((1, 1.0), (2, 2.0), (50, 5.0)):
         average.update(step, {"w": torch.tensor([value])})
@@ -124,8 +132,8 @@ def test_the_exponential_average_follows_its_equation() -> None:
     assert float(weights["w"]) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("make", [lambda: Last(count=2, every=1), lambda: Exponential(decay=0.9)])
-def test_averages_do_not_follow_later_changes_and_can_be_restored(make: Callable[[], Average]) -> None:
+@pytest.mark.parametrize("make", [lambda: SnapshotAverage(count=2, every=1), lambda: ExponentialAverage(decay=0.9)])
+def test_averages_do_not_follow_later_changes_and_can_be_restored(make: Callable[[], WeightAverage]) -> None:
     average, weight = make(), torch.tensor([1.0])
     average.update(1, {"a.w": weight})
     weight += 5

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from weft.core.errors import UserError
-from weft.engine.output import check_output, check_outputs
+from weft.core.files import check_output_file, check_output_files
 
 
 @pytest.fixture
@@ -36,29 +36,29 @@ def test_an_input_is_no_output(file: Path, tmp_path: Path, monkeypatch: pytest.M
     (tmp_path / "link").symlink_to(file)
     for output in (file, tmp_path / "link", Path("text.txt"), tmp_path / "." / "text.txt"):
         with pytest.raises(UserError, match=rf"^{output}: is read from, .*; name another file$"):
-            check_output(output, [Path("another"), file])
+            check_output_file(output, [Path("another"), file])
 
 
 def test_every_file_that_is_written_is_one_of_its_own(file: Path, tmp_path: Path) -> None:
     new, other = tmp_path / "new", tmp_path / "other"
-    check_outputs([new, None, other], [file, None])
+    check_output_files([new, None, other], [file, None])
     with pytest.raises(UserError, match=r"text\.txt: is read from"):
-        check_outputs([new, file], [file])
+        check_output_files([new, file], [file])
     with pytest.raises(UserError, match="new: is to be written twice; name another file for one of the two"):
-        check_outputs([new, tmp_path / "." / "new"], [file])
+        check_output_files([new, tmp_path / "." / "new"], [file])
 
 
 def test_standard_input_is_an_input(file: Path) -> None:
-    check_output(file, [None])
+    check_output_file(file, [None])
     with standard_input(file), pytest.raises(UserError, match=r"text\.txt: is read from"):
-        check_output(file, [None])
+        check_output_file(file, [None])
 
 
 def test_another_file_a_new_one_or_a_device_is_an_output(file: Path, tmp_path: Path) -> None:
     (tmp_path / "same").write_text("a line\n", "utf-8")
     for output in (None, tmp_path / "same", tmp_path / "new", Path("/dev/null"), tmp_path):
-        check_output(output, [file, tmp_path, Path("/dev/null"), None])
+        check_output_file(output, [file, tmp_path, Path("/dev/null"), None])
 
 
 def test_a_sentence_is_no_file(file: Path) -> None:
-    check_output(file, [Path("a very long sentence " * 300)])
+    check_output_file(file, [Path("a very long sentence " * 300)])

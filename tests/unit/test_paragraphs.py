@@ -8,10 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.engine.paragraphs import translate_lines
-from weft.engine.records import as_paragraph, as_record
-from weft.engine.translation import NOTHING, Alternative, Translation
-from weft.text.sentences import Splitter
+from weft.inference.translation import (
+    EMPTY_OUTPUT,
+    Alternative,
+    Translation,
+    format_line,
+    translate_paragraphs,
+)
+from weft.text.sentences import SentenceSplitter
 
 LETTER = "\n".join(
     [
@@ -32,7 +36,7 @@ LETTER = "\n".join(
 
 def capitals(sentence: str) -> Translation:
     alternative = Alternative(sentence.upper(), -1.0, (sentence,), (-1.0,), finished=True)
-    return Translation(sentence, (alternative if sentence else NOTHING,), cut=len(sentence) > 40)
+    return Translation(sentence, (alternative if sentence else EMPTY_OUTPUT,), truncated=len(sentence) > 40)
 
 
 class Capitals:
@@ -50,7 +54,7 @@ class Capitals:
 
 
 def in_capitals(text: str, window: int = 3) -> str:
-    lines = translate_lines(Capitals(window).stream, text.split("\n"), Splitter())
+    lines = translate_paragraphs(Capitals(window).stream, text.split("\n"), SentenceSplitter())
     return "\n".join(line.text for line in lines)
 
 
@@ -61,7 +65,7 @@ def test_a_letter_keeps_its_layout(window: int) -> None:
 
 def test_the_translator_is_asked_for_sentences_only() -> None:
     translator = Capitals(100)
-    list(translate_lines(translator.stream, LETTER.split("\n"), Splitter()))
+    list(translate_paragraphs(translator.stream, LETTER.split("\n"), SentenceSplitter()))
     assert [sentence for sentence in translator.asked if sentence] == [
         "Dear Mr. Smith,",
         "thank you for your letter.",
@@ -82,17 +86,17 @@ def test_every_character_stays_in_its_place(text: str, window: int) -> None:
 
 def test_a_line_knows_its_sentences() -> None:
     long = "This is a sentence of more than forty letters."
-    lines = list(translate_lines(Capitals(2).stream, [f" One. {long} ", "", "Two."], Splitter()))
+    lines = list(translate_paragraphs(Capitals(2).stream, [f" One. {long} ", "", "Two."], SentenceSplitter()))
     assert [line.source for line in lines] == [f" One. {long} ", "", "Two."]
     assert [[sentence.source for sentence in line.sentences] for line in lines] == [["One.", long], [], ["Two."]]
-    assert [line.cut for line in lines] == [True, False, False]
+    assert [line.truncated for line in lines] == [True, False, False]
 
 
 def test_a_line_of_text_and_a_line_of_json() -> None:
-    (line,) = translate_lines(Capitals(2).stream, ["- É. "], Splitter())
-    assert as_paragraph(line, as_json=False) == "- É. \n"
-    record = {"source": "- É. ", "text": "- É. ", "sentences": [as_record(capitals("É."))]}
-    assert as_paragraph(line, as_json=True) == json.dumps(record, ensure_ascii=False) + "\n"
+    (line,) = translate_paragraphs(Capitals(2).stream, ["- É. "], SentenceSplitter())
+    assert format_line(line, as_json=False) == "- É. \n"
+    record = {"source": "- É. ", "text": "- É. ", "sentences": [capitals("É.").record()]}
+    assert format_line(line, as_json=True) == json.dumps(record, ensure_ascii=False) + "\n"
 
 
 @pytest.mark.parametrize("line", ["", "-----", "One.", "One. Two. Three."])
@@ -105,12 +109,12 @@ def test_no_more_is_read_than_the_translator_asks_for(line: str) -> None:
             read += 1
             yield line
 
-    for number, _ in enumerate(islice(translate_lines(Capitals(4).stream, endless(), Splitter()), 50), 1):
+    for number, _ in enumerate(islice(translate_paragraphs(Capitals(4).stream, endless(), SentenceSplitter()), 50), 1):
         assert read <= number + 4
 
 
 def test_an_answer_comes_before_the_next_line_is_read() -> None:
     lines = iter(["One. Two.", "", "Three."])
-    done = translate_lines(Capitals(1).stream, lines, Splitter())
+    done = translate_paragraphs(Capitals(1).stream, lines, SentenceSplitter())
     assert next(done).text == "ONE. TWO."
     assert next(lines) == ""

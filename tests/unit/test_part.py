@@ -8,15 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weft.core.errors import UserError
-from weft.data.corpus import Corpus
-from weft.data.part import Part
-from weft.data.settings import Data
+from weft.data.corpus import Corpus, HoldoutSplit
+from weft.data.data_config import DataConfig
 
 
 def corpora(folder: Path, share: float, rows: int = 2000) -> dict[str, Corpus]:
     text = "".join(f"Sentence {number // 2}\tFrase {number}\n" for number in range(rows))
     (folder / "pairs.tsv").write_text(text, "utf-8")
-    return Data(folder=str(folder), train=("pairs.tsv",), hold_out=share).splits()
+    return DataConfig(folder=str(folder), train=("pairs.tsv",), validation_fraction=share).splits()
 
 
 def test_both_parts_are_the_whole_and_have_no_source_in_common(tmp_path: Path) -> None:
@@ -28,9 +27,9 @@ def test_both_parts_are_the_whole_and_have_no_source_in_common(tmp_path: Path) -
 
 @given(st.text())
 def test_case_and_spaces_change_nothing(source: str) -> None:
-    part = Part(0.5, held_out=True)
-    assert part.has(source) == part.has(f"  {source.casefold()}\t!") == part.has(unicodedata.normalize("NFD", source))
-    assert part.has(source) != Part(0.5, held_out=False).has(source)
+    part = HoldoutSplit(0.5, is_held_out=True)
+    assert part.contains(source) == part.contains(f"  {source.casefold()}\t!") == part.contains(unicodedata.normalize("NFD", source))
+    assert part.contains(source) != HoldoutSplit(0.5, is_held_out=False).contains(source)
 
 
 def test_the_parts_of_a_corpus_have_fingerprints_of_their_own(tmp_path: Path) -> None:

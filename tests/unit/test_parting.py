@@ -10,25 +10,24 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from weft.control.request import Request
-from weft.engine.translation import Alternative, Translation
-from weft.serve import libretranslate, v1
-from weft.serve.languages import Pair
-from weft.serve.limits import Limits
-from weft.serve.manner import Manner
-from weft.serve.markup import runs_of
-from weft.serve.parting import part_html, part_text
-from weft.serve.served import Models, Served
-from weft.text.sentences import Layout, Splitter
+from weft.data.languages import LanguagePair
+from weft.decoding.constraints.request import Request
+from weft.inference.translation import Alternative, Translation
+from weft.serve import api_v1, libretranslate
+from weft.serve.batch_queue import DecodeOptions
+from weft.serve.document_split import html_segments, split_html, split_text
+from weft.serve.limits import ServerLimits
+from weft.serve.model_pool import ModelPool, ServedModel
+from weft.text.sentences import SegmentedLine, SentenceSplitter
 
-ENGLISH = Splitter("en")
+ENGLISH = SentenceSplitter("en")
 TELLING = [*"<>&/!-ab =\"'\n;#x1?[]", "<!--", "-->", "<![", "</", "script", "title", ' translate="no"', "&#1"]
 
 
 @given(st.text())
 def test_a_text_is_put_together_as_it_was(text: str) -> None:
-    parted = part_text(text, ENGLISH)
-    assert parted.filled(parted.sentences) == text
+    parted = split_text(text, ENGLISH)
+    assert parted.fill(parted.sentences) == text
 
 
 @given(st.lists(st.sampled_from(TELLING), max_size=40).map("".join))
@@ -36,9 +35,9 @@ def test_a_text_is_put_together_as_it_was(text: str) -> None:
 @example("<![ ]")
 @example("x<![>")
 def test_no_letter_of_a_page_is_lost(page: str) -> None:
-    assert "".join(run.raw for run in runs_of(page)) == page
-    parted = part_html(page, ENGLISH)
-    parted.filled(parted.sentences)
+    assert "".join(run.raw for run in html_segments(page)) == page
+    parted = split_html(page, ENGLISH)
+    parted.fill(parted.sentences)
 
 
 @pytest.mark.parametrize(
@@ -73,9 +72,9 @@ def test_no_letter_of_a_page_is_lost(page: str) -> None:
     ],
 )
 def test_markup_stays_and_text_goes(page: str, sentences: list[str], filled: str) -> None:
-    parted = part_html(page, ENGLISH)
+    parted = split_html(page, ENGLISH)
     assert list(parted.sentences) == sentences
-    assert parted.filled([sentence.upper() for sentence in sentences]) == filled
+    assert parted.fill([sentence.upper() for sentence in sentences]) == filled
 
 
 UNITS = [
@@ -117,7 +116,7 @@ UNITS += [
 def test_a_page_that_is_longer_takes_no_more_for_a_letter(unit: str) -> None:
     def seconds(length: int) -> float:
         page, begun = (unit * length)[:length], time.thread_time()
-        part_html(page, ENGLISH)
+        split_html(page, ENGLISH)
         return time.thread_time() - begun
 
     short, long = (min(seconds(length) for _ in range(3)) for length in (1_000, 32_000))  # undisturbed, of three
@@ -128,24 +127,24 @@ class Shouting:
     """A model in capital letters, which remembers the threads in which texts were parted."""
 
     def __init__(self) -> None:
-        self.name, self.pair = "shouting", Pair("en", "de")
+        self.name, self.pair = "shouting", LanguagePair("en", "de")
         self.threads = set[threading.Thread]()
 
-    def splitter(self, line: str) -> Layout:
+    def splitter(self, line: str) -> SegmentedLine:
         self.threads.add(threading.current_thread())
         return ENGLISH(line)
 
-    async def translate(self, requests: Sequence[Request], _manner: Manner) -> list[Translation]:
+    async def translate(self, requests: Sequence[Request], _options: DecodeOptions) -> list[Translation]:
         return [Translation(one.text, (Alternative(one.text.upper(), 0.0, (), (), finished=True),)) for one in requests]
 
 
 def test_the_event_loop_goes_on_while_texts_are_parted() -> None:
     one = Shouting()
-    models = Models([cast(Served, one)])
-    asked = libretranslate.Translate(q=["one. Two", "<three>"], source="auto", target="de")
-    answer = asyncio.run(libretranslate.translate(asked, models, Limits()))
+    models = ModelPool([cast(ServedModel, one)])
+    asked = libretranslate.LibreTranslateRequest(q=["one. Two", "<three>"], source="auto", target="de")
+    answer = asyncio.run(libretranslate.translate_texts(asked, models, ServerLimits()))
     assert answer.translated_text == ["ONE. TWO", "<THREE>"]
-    lines = v1.TranslateLines(lines=["- one. Two"], tell=[], paragraphs=True)
-    assert '"text": "- ONE. TWO"' in asyncio.run(v1.translate(lines, models, Limits()))
+    lines = api_v1.TranslateRequest(lines=["- one. Two"], outputs=[], paragraphs=True)
+    assert '"text": "- ONE. TWO"' in asyncio.run(api_v1.translate_lines(lines, models, ServerLimits()))
     assert one.threads
     assert threading.main_thread() not in one.threads

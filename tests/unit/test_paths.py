@@ -9,30 +9,29 @@ import torch
 from torch.nn import functional as F
 
 from laws.given import GIVEN as OBJECTIVE_GIVEN
-from laws.variants import LATTICES, VOCABULARY, batch
-from weft.config.load import load_recipe
+from laws.variants import FRAME_HEADS, VOCABULARY, batch
+from weft.config.recipe import load_recipe
+from weft.core.codec import EOS
 from weft.core.errors import ConfigError, UserError
-from weft.core.frames import Frames
-from weft.core.marks import END
 from weft.core.padded import Padded
-from weft.model.build import build, parameters
-from weft.model.model import Model
-from weft.objective.ctc import CTCLoss
-from weft.search.alignment import align
-from weft.search.forced import forced_scores
-from weft.search.paths import start_paths, step_paths
-from weft.search.readings.best_path import BestPath
-from weft.search.readings.prefix_beam import PrefixBeam
-from weft.search.role import Given, Language
-from weft.search.words import Words, read_words
-from weft.training.checks import check
+from weft.core.state import FrameOutput
+from weft.decoding.constraints.word_trie import WordTrie, read_word_list
+from weft.decoding.ctc_alignment import forced_align
+from weft.decoding.ctc_decoder import BestPathDecoder, PrefixBeamDecoder
+from weft.decoding.ctc_prefix_score import ctc_prefix_step, initial_ctc_state
+from weft.decoding.forced_decoding import forced_scores
+from weft.decoding.search import FrameDecoderContext, LanguageModel
+from weft.losses.frame_losses import CTCLoss
+from weft.models.build import build_model
+from weft.models.model import Model, count_parameters
+from weft.training.recipe_checks import check_recipe
 
 CTC_MODEL = {
-    "source": {"dim": 4, "scaled": False},
+    "source": {"dim": 4, "scale": False},
     "encoder": {"type": "recurrent", "cell": {"dim": 4}},
     "target": "none",
     "decoder": "none",
-    "lattice": {"type": "ctc", "upsample": 2},
+    "frame_head": {"type": "ctc", "upsample": 2},
 }
 DECODER = {"target": {"dim": 4}, "decoder": {"type": "luong", "cell": {"dim": 4}, "dim": 4}}
 
@@ -44,13 +43,13 @@ def node(**changes: Any) -> dict[str, Any]:
 
 def problems(**changes: Any) -> list[str]:
     try:
-        check(load_recipe(node(**changes)))
+        check_recipe(load_recipe(node(**changes)))
     except ConfigError as error:
         return [str(problem) for problem in error.problems]
     return []
 
 
-def no_language_model(folder: str) -> Language:
+def no_language_model(folder: str) -> LanguageModel:
     raise FileNotFoundError(folder)
 
 
@@ -59,11 +58,11 @@ def encode(lines: Sequence[str]) -> list[list[int]]:
     return [["ab ".index(letter) + 3 for letter in line] for line in lines]
 
 
-GIVEN = Given(True, ["<pad>", "<begin>", "<end>", "a", "b", "▁"], encode, no_language_model)
+GIVEN = FrameDecoderContext(True, ["<pad>", "<begin>", "<end>", "a", "b", "▁"], encode, no_language_model)
 
 
 def made() -> Model:
-    model: Model = LATTICES["ctc"]()
+    model: Model = FRAME_HEADS["ctc"]()
     return model
 
 
@@ -75,7 +74,7 @@ def test_a_right_recipe_has_no_problems() -> None:
 def test_such_a_model_has_no_head_and_no_target_to_learn() -> None:
     model = made()
     assert not model.has_decoder
-    assert parameters(model.head) == parameters(model.target) == parameters(model.decoder) == 0  # type: ignore[arg-type]
+    assert count_parameters(model.head) == count_parameters(model.target) == count_parameters(model.decoder) == 0  # type: ignore[arg-type]
     assert not any(name.startswith(("head", "target", "decoder")) for name in model.state_dict())
     with pytest.raises(UserError, match="this model has no decoder"):
         model.features(batch((3, 3)))
@@ -88,33 +87,33 @@ def test_such_a_model_has_no_head_and_no_target_to_learn() -> None:
 MISTAKES: list[tuple[dict[str, Any], str]] = [
     (
         {"objective": "cross-entropy"},
-        "objective: trains a decoder alone, but this model has a lattice of the type ctc alone",
+        "objective: trains a decoder alone, but this model has a frame head of the type ctc alone",
     ),
     (
         {"model": CTC_MODEL | DECODER},
-        "objective: trains a lattice of the type ctc alone, but this model has a decoder and",
+        "objective: trains a frame head of the type ctc alone, but this model has a decoder and",
     ),
     (
         {"model": {}},
-        "objective: trains a lattice of the type ctc alone, but this model has a decoder alone: take cross-",
+        "objective: trains a frame head of the type ctc alone, but this model has a decoder alone: take cross-",
     ),
-    ({"model": CTC_MODEL | {"lattice": None}}, "model.decoder: none, and there is no model.lattice"),
+    ({"model": CTC_MODEL | {"frame_head": None}}, "model.decoder: none, and there is no model.frame_head"),
     ({"model": CTC_MODEL | {"tie": "output"}}, "model.tie: output shares the weight of the head, but without a deco"),
-    ({"model": CTC_MODEL | {"target": {"dim": 4}}}, "model.decoder: is fed no tokens, so there must be no embedding"),
-    ({"model": {"target": "none"}}, "model.decoder: is fed what it has written, but model.target is none"),
+    ({"model": CTC_MODEL | {"target": {"dim": 4}}}, "model.decoder: reads no tokens, so there must be no embedding"),
+    ({"model": {"target": "none"}}, "model.decoder: reads the tokens it has written, but model.target is none"),
     (
         {"model": CTC_MODEL | {"source": "none", "encoder": "none"}},
-        "model.lattice: needs a source, but model.encoder is",
+        "model.frame_head: needs a source, but model.encoder is",
     ),
-    ({"translate": {"ctc_weight": 0.2}}, "translate.ctc_weight: mixes a decoder with a lattice of the type ctc, but"),
-    ({"translate": {"reading": "positions"}}, "translate.reading: "),
-    ({"translate": {"reading": {"type": "prefix-beam", "size": 2, "best": 3}}}, "translate.reading: best is 3 but the"),
-    ({"translate": {"reading": {"type": "prefix-beam", "language_model": "no/lm"}}}, "no/lm: there is no such folder"),
+    ({"translate": {"ctc_weight": 0.2}}, "translate.ctc_weight: is 0.2, but this model does not have both"),
+    ({"translate": {"frame_decoder": "position-wise"}}, "translate.frame_decoder: "),
+    ({"translate": {"frame_decoder": {"type": "prefix-beam", "size": 2, "n_best": 3}}}, "translate.frame_decoder: n_best is 3 but the"),
+    ({"translate": {"frame_decoder": {"type": "prefix-beam", "language_model": "no/lm"}}}, "no/lm: there is no such folder"),
     (
-        {"train": {"validation": {"reading": {"type": "prefix-beam", "words": "no.txt"}}}},
-        "train.validation.reading: no.t",
+        {"train": {"validation": {"frame_decoder": {"type": "prefix-beam", "word_list": "no.txt"}}}},
+        "train.validation.frame_decoder: no.t",
     ),
-    ({"text": {"source": {"type": "bpe", "dropout": 0.1}}}, "text.source.dropout: splits targets anew in each epoch"),
+    ({"text": {"source": {"type": "bpe", "dropout": 0.1}}}, "text.source.dropout: segments targets anew in each epoch"),
 ]
 
 
@@ -126,7 +125,7 @@ def test_what_does_not_fit_is_told_before_data_is_read(changes: dict[str, Any], 
 def test_a_target_without_a_path_is_no_infinite_loss() -> None:
     pairs = batch((2, 6), (4, 3))  # 2 positions, 4 frames, for 5 tokens
     with pytest.raises(
-        UserError, match=r"pair 1 has no room in the frames: its target needs \d, and its source gives 4"
+        UserError, match=r"pair 1 has too few frames: its target needs \d, and its source gives 4"
     ):
         CTCLoss(OBJECTIVE_GIVEN)(made(), pairs)
 
@@ -150,40 +149,40 @@ def test_gradients_are_finite_though_marks_are_impossible() -> None:
 
 
 def test_an_alignment_that_cannot_be_is_told() -> None:
-    frames = Frames(torch.zeros(1, 2, len(VOCABULARY) + 1), torch.ones(1, 2, dtype=torch.bool))
-    with pytest.raises(UserError, match="these 2 tokens have no path through 2 frames"):
-        align(frames, Padded.of([[4, 4, END]]))
+    frames = FrameOutput(torch.zeros(1, 2, len(VOCABULARY) + 1), torch.ones(1, 2, dtype=torch.bool))
+    with pytest.raises(UserError, match="2 tokens have no path through 2 frames"):
+        forced_align(frames, Padded.from_rows([[4, 4, EOS]]))
 
 
 def test_a_model_that_says_nothing_at_all_has_no_output() -> None:
-    frames = Frames(torch.full((1, 2, 7), float("nan")), torch.ones(1, 2, dtype=torch.bool))
-    assert BestPath(GIVEN)(frames, torch.tensor([5])) == [[]]
-    assert PrefixBeam(GIVEN)(frames, torch.tensor([5])) == [[]]
+    frames = FrameOutput(torch.full((1, 2, 7), float("nan")), torch.ones(1, 2, dtype=torch.bool))
+    assert BestPathDecoder(GIVEN)(frames, torch.tensor([5])) == [[]]
+    assert PrefixBeamDecoder(GIVEN)(frames, torch.tensor([5])) == [[]]
 
 
 def test_words_may_begin_with_other_words() -> None:
-    words = Words(encode(["a", "a b", "bb"]), encode([" "])[0], 6)
+    words = WordTrie(encode(["a", "a b", "bb"]), encode([" "])[0], 6)
     assert all(spelled(words, text) for text in ("a b", "a a b a", "bb a b bb", ""))
     assert not any(spelled(words, text) for text in ("b", "a b b", "a  a", " a", "a ", "ab"))
 
 
-def spelled(words: Words, text: str) -> bool:
+def spelled(words: WordTrie, text: str) -> bool:
     places = words.start()
     for token in encode([text])[0]:
         if not words.allowed(places)[token]:
             return False
         places = words.after(places, token)
-    return words.ends(places)
+    return words.can_end(places)
 
 
 def test_a_list_of_words_that_cannot_be_used_is_told(tmp_path: Path) -> None:
     empty, file = tmp_path / "empty.txt", tmp_path / "words.txt"
     empty.write_text("\n \n", "utf-8")
     file.write_text("ab\nb\n", "utf-8")
-    with pytest.raises(UserError, match=r"empty.txt: has no words; write one a line"):
-        read_words(empty, encode, 6)
-    with pytest.raises(UserError, match="spells a word in another way after a space"):
-        read_words(file, lambda lines: [[len(line)] for line in lines], 6)
+    with pytest.raises(UserError, match=r"empty.txt: contains no words"):
+        read_word_list(empty, encode, 6)
+    with pytest.raises(UserError, match="encodes a word differently after a space"):
+        read_word_list(file, lambda lines: [[len(line)] for line in lines], 6)
 
 
 def test_every_word_of_a_list_is_looked_at(tmp_path: Path) -> None:
@@ -194,14 +193,14 @@ def test_every_word_of_a_list_is_looked_at(tmp_path: Path) -> None:
     def spell(lines: Sequence[str]) -> list[list[int]]:
         return encode([line.replace(" ab", "b") for line in lines])
 
-    with pytest.raises(UserError, match="spells a word in another way after a space"):
-        read_words(file, spell, 6)
+    with pytest.raises(UserError, match="encodes a word differently after a space"):
+        read_word_list(file, spell, 6)
 
 
 def test_a_word_that_is_spelled_with_nothing_is_none(tmp_path: Path) -> None:
     file = tmp_path / "words.txt"
     file.write_text("a\n?\n", "utf-8")
-    words = read_words(file, lambda lines: encode([line.strip("? ") for line in lines]), 6)
+    words = read_word_list(file, lambda lines: encode([line.strip("? ") for line in lines]), 6)
     assert spelled(words, "a a")
     assert not spelled(words, " a")
 
@@ -210,7 +209,7 @@ def test_where_no_space_can_be_written_an_output_is_one_word(tmp_path: Path) -> 
     """A model that was trained on single words never saw a space."""
     file = tmp_path / "words.txt"
     file.write_text("a\nab\n", "utf-8")
-    words = read_words(file, lambda lines: [[] if " " in line else encode([line])[0] for line in lines], 6)
+    words = read_word_list(file, lambda lines: [[] if " " in line else encode([line])[0] for line in lines], 6)
     assert spelled(words, "a")
     assert spelled(words, "ab")
     assert not any(spelled(words, text) for text in ("a a", "aa", "b", "ab a"))
@@ -226,8 +225,8 @@ def test_scores_of_many_frames_are_exact() -> None:
     logits[places, -1] -= 15.0
     logits[places, tokens - 3] += 15.0
     log_probs = logits.log_softmax(-1)
-    frames = Frames(F.pad(log_probs, (3, 0), value=float("-inf"))[None], torch.ones(1, 400, dtype=torch.bool))
-    [found] = forced_scores(step_paths, start_paths(frames), Padded.of([[*tokens.tolist(), END]]))
+    frames = FrameOutput(F.pad(log_probs, (3, 0), value=float("-inf"))[None], torch.ones(1, 400, dtype=torch.bool))
+    [found] = forced_scores(ctc_prefix_step, initial_ctc_state(frames), Padded.from_rows([[*tokens.tolist(), EOS]]))
     lengths = torch.tensor([400]), torch.tensor([60])
     wanted = -F.ctc_loss(log_probs.double()[:, None], tokens[None] - 3, *lengths, blank=7, reduction="sum")
     assert found.score == pytest.approx(wanted.item(), abs=1e-5)
@@ -236,5 +235,5 @@ def test_scores_of_many_frames_are_exact() -> None:
 
 def test_old_models_have_the_weights_they_had() -> None:
     with torch.device("meta"):
-        model = build(load_recipe({"data": {"train": ["a.tsv"]}}).model, VOCABULARY, VOCABULARY, joint=True)
+        model = build_model(load_recipe({"data": {"train": ["a.tsv"]}}).model, VOCABULARY, VOCABULARY, joint=True)
     assert {name.split(".")[0] for name in model.state_dict()} == {"source", "encoder", "target", "decoder", "head"}

@@ -16,9 +16,10 @@ from benchmarks.peers.shapes import Cell, Recurrent, Score, Transformer
 from benchmarks.peers.tasks import Figures, Job, Toolkit, Training
 from benchmarks.peers.texts import read_recipe
 
-from weft.config.load import load_recipe
+from weft.config.recipe import load_recipe
 from weft.core.errors import UserError
-from weft.model.build import build, parameters
+from weft.models.build import build_model
+from weft.models.model import count_parameters
 
 LINES = {
     "de": "Ein Mann schläft.\n\nZwei Hunde\u2028laufen.\nEin Hund.\n",
@@ -95,7 +96,7 @@ def test_our_recipe_has_the_shape(job: Job[Recurrent], cell: Cell, score: Score)
     decoder = gates * 6 * (4 + 6 + 6 + 1) + after * 6
     attention = 6 * 6 if score == "general" else 2 * 6 * 6 + 6
     expected = 2 * vocabulary * 4 + encoder + decoder + attention + 12 * 6 + vocabulary * (6 + 1)
-    assert parameters(build(recipe.model, ["a"] * vocabulary, ["a"] * vocabulary, joint=True)) == expected
+    assert count_parameters(build_model(recipe.model, ["a"] * vocabulary, ["a"] * vocabulary, joint=True)) == expected
 
 
 def test_the_toolkits_are_told_the_same(job: Job[Recurrent]) -> None:
@@ -123,7 +124,7 @@ def test_our_recipe_has_the_transformers_shape(big: Job[Transformer]) -> None:
     attention, network, norm = 4 * 8 * (8 + 1), 12 * (8 + 1) + 8 * (12 + 1), 2 * 8
     encoder, decoder = 2 * (attention + network + 2 * norm) + norm, 2 * (2 * attention + network + 3 * norm) + norm
     expected = 11 * 8 + 11 + encoder + decoder
-    assert parameters(build(recipe.model, ["a"] * 11, ["a"] * 11, joint=True)) == expected
+    assert count_parameters(build_model(recipe.model, ["a"] * 11, ["a"] * 11, joint=True)) == expected
 
 
 def test_the_toolkits_are_told_the_same_transformer(big: Job[Transformer]) -> None:
@@ -133,11 +134,11 @@ def test_the_toolkits_are_told_the_same_transformer(big: Job[Transformer]) -> No
     encoder = weft["model"]["encoder"]
     theirs = joey["model"]["encoder"]
     assert encoder["layers"] == 2 == open_nmt["layers"] == theirs["num_layers"]
-    assert encoder["hidden"] == 12 == open_nmt["transformer_ff"] == theirs["ff_size"]
+    assert encoder["ffn_dim"] == 12 == open_nmt["transformer_ff"] == theirs["ff_size"]
     assert encoder["heads"] == 2 == open_nmt["heads"] == theirs["num_heads"]
     assert weft["model"]["source"]["dim"] == 8 == open_nmt["hidden_size"] == theirs["hidden_size"]
     assert encoder["attention_dropout"] == 0.3 == open_nmt["attention_dropout"][0] == theirs["dropout"]
-    smoothing = weft["objective"]["smoothing"]
+    smoothing = weft["objective"]["label_smoothing"]
     assert smoothing == 0.1 == open_nmt["label_smoothing"] == joey["training"]["label_smoothing"]
     assert weft["train"]["batch_tokens"] == 2048 == open_nmt["batch_size"] == joey["training"]["batch_size"]
 

@@ -9,28 +9,28 @@ import pytest
 import torch
 
 from unit.drawn import write_bars
-from weft.choosing.choose import choose_recipe
-from weft.config.load import load_recipe
+from weft.config.recipe import load_recipe
+from weft.core import codec
 from weft.core.errors import ConfigError, UserError
-from weft.data.batches import Batches
-from weft.data.cache import TokenCache, build_or_open, build_or_open_whole
+from weft.data.batches import BatchLoader
 from weft.data.corpus import Corpus
-from weft.data.settings import Data
-from weft.picture.reader import PictureReader
-from weft.text import reader
-from weft.text.learners import Character
-from weft.training.checks import check
+from weft.data.data_config import DataConfig
+from weft.data.image_codec import ImageCodec
+from weft.data.token_cache import TokenCache, open_evaluation_cache, open_training_cache
+from weft.text.tokenizer_training import CharacterTokenizerTrainer
+from weft.training.autoconfig import choose_recipe
+from weft.training.recipe_checks import check_recipe
 
-READER, LETTERS = PictureReader(height=8, invert=False), Character().learn(["abcdef"])
+READER, LETTERS = ImageCodec(height=8, invert=False), CharacterTokenizerTrainer().train(["abcdef"])
 MODEL = {
     "source": "pixels",
-    "encoder": {"type": "chain", "encoders": [{"type": "picture", "layers": 2, "filters": 2, "dim": 6}, "recurrent"]},
+    "encoder": {"type": "chain", "encoders": [{"type": "image", "layers": 2, "channels": 2, "dim": 6}, "recurrent"]},
     "target": {"dim": 6},
     "decoder": "luong",
 }
 RECIPE: dict[str, Any] = {
     "data": {"train": ["table.tsv"]},
-    "text": {"source": "picture", "target": "character", "joint": False},
+    "text": {"source": "image", "target": "character", "joint": False},
     "model": MODEL,
 }
 
@@ -51,11 +51,11 @@ def table(tmp_path: Path) -> Path:
 
 
 def corpus(table: Path) -> Corpus:
-    return Corpus([table], source="pictures")
+    return Corpus([table], modality="image")
 
 
-def settings(table: Path, max_length: int = 50) -> Data:
-    return Data(cache=str(table.parent / "cache"), max_length=max_length)
+def settings(table: Path, max_length: int = 50) -> DataConfig:
+    return DataConfig(cache=str(table.parent / "cache"), max_length=max_length)
 
 
 def kept(cache: TokenCache) -> list[list[list[int]]]:
@@ -76,41 +76,41 @@ def test_a_missing_picture_is_told_with_its_line(table: Path) -> None:
 
 def test_a_broken_picture_is_told_with_its_line(table: Path) -> None:
     (table.parent / "pictures" / "4.png").write_text("spoilt")
-    for part_of in (corpus(table), *Data(train=(str(table),), hold_out=0.5).splits("pictures").values()):
+    for part_of in (corpus(table), *DataConfig(train=(str(table),), validation_fraction=0.5).splits("image").values()):
         names = [Path(source).name for source, _ in part_of.pairs()]
         if "4.png" in names:
-            with pytest.raises(UserError, match=r"table\.tsv, line 5: .*4\.png: is no picture"):
-                build_or_open_whole(part_of, READER, LETTERS, settings(table))
+            with pytest.raises(UserError, match=r"table\.tsv, line 5: .*4\.png: not a readable image"):
+                open_evaluation_cache(part_of, READER, LETTERS, settings(table))
 
 
 def test_the_cache_holds_columns(table: Path) -> None:
-    cache = build_or_open(corpus(table), READER, LETTERS, settings(table))
+    cache = open_training_cache(corpus(table), READER, LETTERS, settings(table))
     assert kept(cache) == [[[255 - number] * 8] * number for number in (1, 2, 3, 4)]
     assert cache.pair(0)[0].dtype == np.uint8
     assert cache.lengths(np.arange(4)).tolist() == [[1, 1], [2, 1], [3, 1], [4, 1]]
-    assert cache.tally.dropped == {"empty": 1, "duplicate": 1, "too long": 0, "bad ratio": 0}
-    assert (cache.tally.source.tokens, cache.tally.source.unknown) == (10, 0)
-    assert kept(build_or_open(corpus(table), READER, LETTERS, settings(table))) == kept(cache)  # opened
+    assert cache.statistics.dropped == {"empty": 1, "duplicate": 1, "too long": 0, "bad ratio": 0}
+    assert (cache.statistics.source.tokens, cache.statistics.source.unknown_tokens) == (10, 0)
+    assert kept(open_training_cache(corpus(table), READER, LETTERS, settings(table))) == kept(cache)  # opened
 
 
 def test_few_pictures_are_in_memory_at_once(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = kept(build_or_open(corpus(table), READER, LETTERS, settings(table)))
-    monkeypatch.setattr(reader, "PICTURES", 2)
+    whole = kept(open_training_cache(corpus(table), READER, LETTERS, settings(table)))
+    monkeypatch.setattr(codec, "MAX_IMAGES_PER_CHUNK", 2)
     told: list[int] = []
-    other = Data(cache=str(table.parent / "again"), max_length=50)
-    assert kept(build_or_open(corpus(table), READER, LETTERS, other, told.append)) == whole
+    other = DataConfig(cache=str(table.parent / "again"), max_length=50)
+    assert kept(open_training_cache(corpus(table), READER, LETTERS, other, told.append)) == whole
     assert told == [2, 4, 6]
 
 
 def test_the_ratio_of_columns_to_letters_is_not_asked(table: Path) -> None:
     write_bars(table.parent / "pictures" / "4.png", *range(40))
-    assert len(build_or_open(corpus(table), READER, LETTERS, settings(table))) == 4
-    short = build_or_open(corpus(table), READER, LETTERS, settings(table, max_length=39))
-    assert short.tally.dropped["too long"] == 1
+    assert len(open_training_cache(corpus(table), READER, LETTERS, settings(table))) == 4
+    short = open_training_cache(corpus(table), READER, LETTERS, settings(table, max_length=39))
+    assert short.statistics.dropped["too long"] == 1
     wide = table.with_name("wide.tsv")
     wide.write_text("pictures/4.png\ta\n")
-    with pytest.raises(UserError, match=r"raise data.max_length, or lower text.source.height"):
-        build_or_open(corpus(wide), READER, LETTERS, settings(table, max_length=39))
+    with pytest.raises(UserError, match=r"Raise data.max_length, or lower text.source.height"):
+        open_training_cache(corpus(wide), READER, LETTERS, settings(table, max_length=39))
 
 
 def test_other_pixels_under_the_same_name_are_another_corpus(table: Path) -> None:
@@ -122,17 +122,17 @@ def test_other_pixels_under_the_same_name_are_another_corpus(table: Path) -> Non
 
 
 def test_the_same_pixels_are_never_in_training_and_validation(table: Path) -> None:
-    first, *_, last = corpus(table).telling(corpus(table).pairs())
+    first, *_, last = corpus(table).pair_keys(corpus(table).pairs())
     assert first == last
-    splits = Data(train=(str(table),), hold_out=0.5).splits("pictures")
+    splits = DataConfig(train=(str(table),), validation_fraction=0.5).splits("image")
     parts = {name: [Path(source).name for source, _ in split.pairs()] for name, split in splits.items()}
     assert len(parts["train"]) + len(parts["valid"]) == 6
     assert ("1.png" in parts["valid"]) == ("again.png" in parts["valid"])
 
 
 def test_a_batch_holds_padded_pictures(table: Path) -> None:
-    cache = build_or_open_whole(corpus(table), READER, LETTERS, settings(table))
-    (batch,) = Batches(cache, 1000, 1).epoch(0)
+    cache = open_evaluation_cache(corpus(table), READER, LETTERS, settings(table))
+    (batch,) = BatchLoader(cache, 1000, 1).epoch(0)
     assert batch.source.data.dtype == torch.uint8
     assert batch.source.data.shape == (6, 5, 8)  # the widest, and a column that ends it
     lengths = dict(zip(batch.indices, batch.source.lengths().tolist(), strict=True))
@@ -140,50 +140,50 @@ def test_a_batch_holds_padded_pictures(table: Path) -> None:
     for index, picture, length in zip(batch.indices, batch.source.data, batch.source.lengths(), strict=True):
         assert not picture[length - 1 :].any()
         assert index == 2 or picture[: length - 1].all()
-    cut = next(Batches(cache, 1000, 1, longest=2).epoch(0))
+    cut = next(BatchLoader(cache, 1000, 1, max_length=2).epoch(0))
     assert cut.source.data.shape[1] == 3
 
 
 def problems(**changed: Any) -> list[str]:
     with pytest.raises(ConfigError) as caught:
-        check(load_recipe({**RECIPE, **changed}))
+        check_recipe(load_recipe({**RECIPE, **changed}))
     return [str(problem) for problem in caught.value.problems]
 
 
 def test_a_picture_recipe_can_be_trained() -> None:
-    check(load_recipe(RECIPE))
+    check_recipe(load_recipe(RECIPE))
 
 
 def test_what_does_not_go_with_pictures_is_told() -> None:
-    text = {"source": "picture", "joint": False}
-    assert problems(text=text) == ["text.target: is missing: pictures can only be read; write target: character"]
-    joint = problems(text={"source": "picture", "target": "character"})
-    assert joint == ["text.joint: true, but pictures share no vocabulary with text: write joint: false"]
+    text = {"source": "image", "joint": False}
+    assert problems(text=text) == ["text.target: is missing: images cannot be generated; set target: character"]
+    joint = problems(text={"source": "image", "target": "character"})
+    assert joint == ["text.joint: true, but images and text share no vocabulary: set joint: false"]
     (tokens,) = problems(model={**MODEL, "source": "tokens"})
-    assert tokens == "model.source: takes text, but text.source names pictures: write the type pixels"
+    assert tokens == "model.source: embeds text, but text.source reads images: write the type pixels"
     (written,) = problems(text={"source": "character"})
     assert written.startswith("model.source: pixels, but text.source is text")
     (target,) = problems(model={**MODEL, "target": "pixels"})
-    assert target.startswith("model.target: pixels, but pictures can only be read")
+    assert target.startswith("model.target: pixels, but images can only be a source")
     (empty,) = problems(model={**MODEL, "encoder": {"type": "chain", "encoders": []}})
-    assert empty == "model.encoder: encoders: give at least one, such as [picture, recurrent]"
-    (few,) = problems(model={**MODEL, "encoder": {"type": "picture", "layers": 1, "shrink": 4}})
-    assert few.startswith("model.encoder: shrink: 4 needs more than 1 layers")
+    assert empty == "model.encoder: encoders: give at least one, such as [image, recurrent]"
+    (few,) = problems(model={**MODEL, "encoder": {"type": "image", "layers": 1, "subsampling": 4}})
+    assert few.startswith("model.encoder: subsampling: 4 needs more than 1 layers")
 
 
 def test_a_target_cannot_be_a_picture() -> None:
     with pytest.raises(ConfigError, match=r"text\.target"):
-        load_recipe({"text": {"source": "picture", "target": "picture"}})
+        load_recipe({"text": {"source": "image", "target": "image"}})
 
 
 def test_a_recipe_for_pictures_is_chosen(table: Path) -> None:
     chosen = choose_recipe([str(table)], [], 2.0, "cpu")
-    check(chosen.recipe)
+    check_recipe(chosen.recipe)
     assert chosen.recipe.data.max_length == 64
-    assert "the source names pictures" in chosen.lines
-    assert max(map(len, chosen.lines.split("\n"))) <= 100
+    assert "the source names image files" in " ".join(chosen.reasons.split())
+    assert max(map(len, chosen.reasons.split("\n"))) <= 100
     (table.parent / "pictures" / "3.png").write_text("spoilt")
-    with pytest.raises(UserError, match=r"table\.tsv, line 4: .*3\.png: is no picture"):
+    with pytest.raises(UserError, match=r"table\.tsv, line 4: .*3\.png: not a readable image"):
         choose_recipe([str(table)], [], 2.0, "cpu")
     (table.parent / "pictures" / "3.png").unlink()
     with pytest.raises(UserError, match=r"line 4: .* there is no such file"):

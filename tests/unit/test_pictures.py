@@ -14,16 +14,15 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from unit.drawn import write_bars
+from weft.core.codec import LineError
 from weft.core.errors import UserError
-from weft.picture import opening
-from weft.picture.names import is_picture
-from weft.picture.reader import Picture, PictureReader
-from weft.text.reader import LineError
+from weft.data import image_files
+from weft.data.image_codec import ImageCodec, ImageCodecTrainer, is_image_name
 
-READER = PictureReader(height=8, invert=False)
+READER = ImageCodec(height=8, invert=False)
 
 
-def columns(path: Path, reader: PictureReader = READER) -> list[list[int]]:
+def columns(path: Path, reader: ImageCodec = READER) -> list[list[int]]:
     rows: list[list[int]] = reader.encode_rows([str(path)]).ids.tolist()
     return rows
 
@@ -40,7 +39,7 @@ def test_black_is_ink_and_white_is_paper(tmp_path: Path) -> None:
 
 def test_bright_writing_is_inverted(tmp_path: Path) -> None:
     path = write_bars(tmp_path / "a.png", 0, 255, 100)
-    assert columns(path, PictureReader(8, invert=True)) == [[0] * 8, [255] * 8, [100] * 8]
+    assert columns(path, ImageCodec(8, invert=True)) == [[0] * 8, [255] * 8, [100] * 8]
 
 
 def test_a_column_goes_from_top_to_bottom(tmp_path: Path) -> None:
@@ -63,7 +62,7 @@ def test_pictures_are_scaled_and_keep_their_shape(tmp_path: Path, size: tuple[in
 def test_formats(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"a.{suffix}"
     Image.new("L", (3, 8), 0).save(path, lossless=True)  # which only webp heeds
-    assert is_picture(path.name)
+    assert is_image_name(path.name)
     assert uniform(path, 255, 255, 255)
 
 
@@ -83,7 +82,7 @@ def test_sixteen_bits_are_scaled_and_not_cut_off(tmp_path: Path, name: str, kind
 
 def test_levels_that_are_fractions_are_refused(tmp_path: Path) -> None:
     Image.fromarray(np.ones((8, 2), np.float32)).save(tmp_path / "a.tif")
-    assert "a.tif: its grey levels are fractions" in refusal(tmp_path / "a.tif")
+    assert "a.tif: its gray levels are fractions" in refusal(tmp_path / "a.tif")
 
 
 @pytest.mark.parametrize("mode", ["RGBA", "LA", "P"])
@@ -123,7 +122,7 @@ def test_what_is_no_picture_is_refused(tmp_path: Path) -> None:
     (tmp_path / "b.png").touch()
     (tmp_path / "c.svg").write_text("<svg/>")
     for name in ("a.png", "b.png", "c.svg"):
-        assert "is no picture that can be read; these can: PNG, JPEG" in refusal(tmp_path / name)
+        assert "not a readable image (formats: PNG, JPEG" in refusal(tmp_path / name)
     assert "there is no such file; is it" in refusal(tmp_path / "aa.png")
     assert "is a folder" in refusal(tmp_path)
 
@@ -134,7 +133,7 @@ def test_a_text_in_place_of_a_name_is_refused() -> None:
 
 def test_a_pipe_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "a.png")
-    assert "is not a plain file" in refusal(tmp_path / "a.png")
+    assert "is not a regular file" in refusal(tmp_path / "a.png")
 
 
 def test_a_truncated_picture_is_refused(tmp_path: Path) -> None:
@@ -143,7 +142,7 @@ def test_a_truncated_picture_is_refused(tmp_path: Path) -> None:
         path = tmp_path / f"a.{suffix}"
         Image.fromarray(noise).save(path)
         path.write_bytes(path.read_bytes()[:900])
-        assert "the picture is damaged" in refusal(path)
+        assert "the image is damaged" in refusal(path)
 
 
 def test_several_pictures_in_a_file_are_refused(tmp_path: Path) -> None:
@@ -151,7 +150,7 @@ def test_several_pictures_in_a_file_are_refused(tmp_path: Path) -> None:
     for suffix in ("gif", "tif", "webp", "png"):
         path = tmp_path / f"a.{suffix}"
         frames[0].save(path, save_all=True, append_images=frames[1:])
-        assert "holds several pictures" in refusal(path)
+        assert "contains several images" in refusal(path)
 
 
 @pytest.mark.parametrize(("width", "height"), [(10_000, 10_000), (60_000, 60_000)])
@@ -170,7 +169,7 @@ def test_large_files_and_long_strips_are_refused(tmp_path: Path, monkeypatch: py
     Image.new("1", (60_000, 8)).save(tmp_path / "strip.png")
     assert "60,000 x 8 pixels become 60,000 columns at a height of 8" in refusal(tmp_path / "strip.png")
     path = write_bars(tmp_path / "a.png", 0, 255)
-    monkeypatch.setattr(opening, "LARGEST_FILE", path.stat().st_size - 1)
+    monkeypatch.setattr(image_files, "MAX_IMAGE_BYTES", path.stat().st_size - 1)
     assert f"has {path.stat().st_size:,} bytes" in refusal(path)
 
 
@@ -197,11 +196,11 @@ def test_a_spoilt_file_is_read_or_refused(tmp_path_factory: pytest.TempPathFacto
 
 
 def test_a_reader_is_saved_and_loaded(tmp_path: Path) -> None:
-    learned = Picture(height=20, invert=True).learn([])
+    learned = ImageCodecTrainer(height=20, invert=True).train([])
     learned.save(tmp_path / "reader.json")
-    assert PictureReader.load(tmp_path / "reader.json") == learned
+    assert ImageCodec.load(tmp_path / "reader.json") == learned
     assert len(learned.vocabulary()) == 20
-    assert learned.fingerprint not in (READER.fingerprint, PictureReader(20, invert=False).fingerprint)
+    assert learned.fingerprint not in (READER.fingerprint, ImageCodec(20, invert=False).fingerprint)
     (tmp_path / "reader.json").write_text("{}")
-    with pytest.raises(UserError, match="does not say how pictures are read"):
-        PictureReader.load(tmp_path / "reader.json")
+    with pytest.raises(UserError, match="not the settings of an image codec"):
+        ImageCodec.load(tmp_path / "reader.json")

@@ -5,8 +5,8 @@ from typing import Never
 
 import pytest
 
+from weft.checkpoints.model_folder import find_model, folder_fingerprint
 from weft.core.errors import UserError
-from weft.store.place import find_model, fingerprint
 
 
 def model(folder: Path, text: str = "") -> Path:
@@ -32,7 +32,7 @@ def test_a_model_that_a_killed_process_left_aside_is_read_there(tmp_path: Path) 
     model(tmp_path / "last")
     assert find_model(tmp_path) == aside
     assert find_model(tmp_path / "best") == aside
-    assert fingerprint(tmp_path) == fingerprint(aside)
+    assert folder_fingerprint(tmp_path) == folder_fingerprint(aside)
 
 
 def test_one_that_stands_in_its_place_is_newer(tmp_path: Path) -> None:

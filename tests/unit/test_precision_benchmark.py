@@ -18,7 +18,7 @@ TINY = """
 data: {train: [a.txt, b.txt], valid: %s}
 text: {source: {type: character}, joint: true}
 model: {source: {dim: 8}, encoder: {layers: 1, heads: 2}, target: {dim: 8}, decoder: {layers: 1, heads: 2}}
-train: {steps: 1, batch_tokens: 100, validation: {choose: loss}}
+train: {steps: 1, batch_tokens: 100, validation: {best_metric: loss}}
 """
 
 
@@ -45,7 +45,7 @@ def test_a_tiny_run_compares_the_losses(folder: Path, capsys: pytest.CaptureFixt
 def test_where_the_speed_counts_nothing_the_report_says_so(
     has: bool, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(precision, "multiplies_bfloat16", lambda _: has)
+    monkeypatch.setattr(precision, "supports_bfloat16", lambda _: has)
     main(folder, folder / "with.yaml", updates=11)
     assert ("read the loss alone" in capsys.readouterr().out) is not has
 

@@ -9,22 +9,28 @@ import torch
 
 from laws.given import GIVEN
 from laws.variants import MODELS, batch
-from weft.config.reader import read
-from weft.config.recipe import Recipe, Train
+from weft.config.recipe import Recipe, TrainingConfig
 from weft.config.registry import REGISTRY
+from weft.config.serialization import from_dict
 from weft.core.errors import ConfigError
 from weft.data.batches import Batch
-from weft.model.model import Model
-from weft.objective.cross_entropy import CrossEntropy
-from weft.objective.role import Loss, Objective
-from weft.optim.optimisers import SGD
-from weft.training.ahead import ahead
-from weft.training.masters import Masters
-from weft.training.precision import check_precision, chosen, multiplies_bfloat16, settled, with_precision
-from weft.training.progress import Plain
-from weft.training.ranks import ON_CPU, Alone
-from weft.training.spread import Whole
-from weft.training.update import NotFiniteError, update
+from weft.losses.cross_entropy import CrossEntropyLoss
+from weft.losses.objective import Loss, Objective
+from weft.models.model import Model
+from weft.optim.optimizers import SGD
+from weft.training.batch_iterator import prefetch
+from weft.training.distributed import CPU_RANK, RankGroup
+from weft.training.mixed_precision import (
+    MixedPrecisionStrategy,
+    check_precision,
+    choose_precision,
+    resolve_precision,
+    supports_bfloat16,
+    with_precision,
+)
+from weft.training.progress import PlainDisplay
+from weft.training.strategy import TrainingStrategy
+from weft.training.train_step import NonFiniteError, train_step
 
 CPU, GPU = torch.device("cpu"), torch.device("cuda")
 PAIRS = batch((6, 3), (4, 4))
@@ -32,7 +38,7 @@ WIDE = {"source": {"dim": 64}, "target": {"dim": 64}}
 
 
 def recipe(**model: object) -> Recipe:
-    found: Recipe = read({"model": {**WIDE, **model}}, Recipe, REGISTRY)
+    found: Recipe = from_dict({"model": {**WIDE, **model}}, Recipe, REGISTRY)
     return found
 
 
@@ -45,20 +51,23 @@ def features(monkeypatch: pytest.MonkeyPatch) -> dict[str, bool]:
 
 
 def test_the_choice_follows_from_the_machine_and_the_model(features: dict[str, bool]) -> None:
-    assert chosen(recipe(), CPU).precision == "float32"
+    assert choose_precision(recipe(), CPU).precision == "float32"
     features["avx512_bf16"] = True
-    assert chosen(recipe(), CPU) == ("bfloat16", "this CPU has instructions for it; weights are kept in float32")
-    assert "width" in chosen(recipe(source={"dim": 32}, target={"dim": 32}), CPU).reason
-    assert "Transformers" in chosen(recipe(encoder={"type": "recurrent"}), CPU).reason
-    assert chosen(recipe(), torch.device("mps")).precision == "float32"
+    assert choose_precision(recipe(), CPU) == (
+        "bfloat16",
+        "this CPU has instructions for it; weights are kept in float32",
+    )
+    assert "width" in choose_precision(recipe(source={"dim": 32}, target={"dim": 32}), CPU).reason
+    assert "Transformers" in choose_precision(recipe(encoder={"type": "recurrent"}), CPU).reason
+    assert choose_precision(recipe(), torch.device("mps")).precision == "float32"
 
 
 def test_bfloat16_that_will_be_slow_is_told(features: dict[str, bool], capsys: pytest.CaptureFixture[str]) -> None:
     asked = with_precision(recipe(), "bfloat16")
-    assert settled(asked, ON_CPU, Plain()) is asked
+    assert resolve_precision(asked, CPU_RANK, PlainDisplay()) is asked
     assert "many times as slow as float32" in capsys.readouterr().err
     features["amx_bf16"] = True
-    settled(asked, ON_CPU, Plain())
+    resolve_precision(asked, CPU_RANK, PlainDisplay())
     assert capsys.readouterr().err == ""
 
 
@@ -67,16 +76,16 @@ def test_a_gpu_is_asked_for_its_capability(
     capability: tuple[int, int], has: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _: capability)
-    assert multiplies_bfloat16(GPU) is has
+    assert supports_bfloat16(GPU) is has
 
 
 def test_float16_is_for_one_kind_of_device_and_not_for_shares() -> None:
-    half = replace(Recipe(), train=Train(precision="float16"))
-    with pytest.raises(ConfigError, match="float16 is for CUDA GPUs, and this run computes on cpu"):
-        check_precision(half, ON_CPU)
-    check_precision(half, Alone(GPU))
-    with pytest.raises(ConfigError, match=r"float16 needs gradients that are scaled, which fsdp has not"):
-        check_precision(replace(half, train=replace(half.train, parallel="fsdp")), Alone(GPU, size=2))
+    half = replace(Recipe(), train=TrainingConfig(precision="float16"))
+    with pytest.raises(ConfigError, match="float16 needs a CUDA GPU, but this run computes on cpu"):
+        check_precision(half, CPU_RANK)
+    check_precision(half, RankGroup(GPU))
+    with pytest.raises(ConfigError, match=r"float16 needs loss scaling, which fsdp does not support"):
+        check_precision(replace(half, train=replace(half.train, parallel="fsdp")), RankGroup(GPU, world_size=2))
 
 
 class Times:
@@ -86,14 +95,18 @@ class Times:
         self.factor = factor
 
     def __call__(self, model: Model, batch: Batch, step: int | None = None) -> Loss:
-        loss = CrossEntropy(GIVEN)(model, batch, step)
+        loss = CrossEntropyLoss(GIVEN)(model, batch, step)
         return Loss(loss.total * self.factor, loss.count, loss.parts)
 
 
 def after_an_update(model: Model, objective: Objective, kind: torch.dtype) -> list[torch.Tensor]:
-    plain = Whole(ON_CPU, model, objective)
-    spread = plain if kind == torch.float32 else Masters(ON_CPU, model, objective, kind, Whole)
-    update(spread, SGD(model.parameters()), [PAIRS], step=1, rate=0.1, clip=1.0)
+    plain = TrainingStrategy(CPU_RANK, model, objective)
+    spread = (
+        plain
+        if kind == torch.float32
+        else MixedPrecisionStrategy(CPU_RANK, model, objective, kind, TrainingStrategy)
+    )
+    train_step(spread, SGD(model.parameters()), [PAIRS], step=1, learning_rate=0.1, clip_norm=1.0)
     return [one.detach() for one in model.parameters()]
 
 
@@ -107,14 +120,14 @@ def test_gradients_too_large_for_float16_are_computed_at_a_smaller_scale() -> No
 
 def test_a_loss_that_no_scale_helps_ends_the_run() -> None:
     model = MODELS["decoder-transformer"]().float()
-    with pytest.raises(NotFiniteError):
+    with pytest.raises(NonFiniteError):
         after_an_update(model, Times(float("inf")), torch.float16)
     assert all(one.grad is None for one in model.parameters())
 
 
 def test_gradients_of_several_batches_are_added_in_float32() -> None:
     model = MODELS["decoder-transformer"]().float()
-    spread = Masters(ON_CPU, model, CrossEntropy(GIVEN), torch.bfloat16, Whole)
+    spread = MixedPrecisionStrategy(CPU_RANK, model, CrossEntropyLoss(GIVEN), torch.bfloat16, TrainingStrategy)
     spread.backward(PAIRS, 1, last=True, scale=1.0)
     once = [one.grad for one in model.parameters() if one.grad is not None]
     model.zero_grad()
@@ -127,7 +140,9 @@ def test_gradients_of_several_batches_are_added_in_float32() -> None:
 def test_with_several_ranks_they_are_rounded_no_more_often_with_more_batches() -> None:
     """Once for the ranks' means, which are of 16 bits, and once with the last batch."""
     model = MODELS["decoder-transformer"]().float()
-    spread = Masters(Alone(CPU, size=2), model, CrossEntropy(GIVEN), torch.bfloat16, Whole)
+    spread = MixedPrecisionStrategy(
+        RankGroup(CPU, world_size=2), model, CrossEntropyLoss(GIVEN), torch.bfloat16, TrainingStrategy
+    )
     spread.backward(PAIRS, 1, last=True, scale=1.0)
     once = [one.grad for one in model.parameters() if one.grad is not None]
     model.zero_grad()
@@ -145,14 +160,14 @@ def test_what_is_made_ahead_comes_in_order() -> None:
             made.append(number)
             yield number
 
-    taken = ahead(numbers(), 2)
+    taken = prefetch(numbers(), 2)
     assert [next(taken) for _ in range(5)] == [0, 1, 2, 3, 4]
     del taken  # which waits for the thread
     assert made == [0, 1, 2, 3, 4, 5, 6]
 
 
 def test_a_mistake_of_the_thread_is_heard() -> None:
-    taken = ahead((1 // number for number in (1, 0, 1, 1)), 2)
+    taken = prefetch((1 // number for number in (1, 0, 1, 1)), 2)
     assert next(taken) == 1
     with pytest.raises(ZeroDivisionError):
         next(taken)

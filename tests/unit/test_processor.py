@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from unit.models import TRANSFORMER, saved, untrained
-from weft.engine import library, processor
-from weft.engine.processor import bits_of_weights
-from weft.export.described import read_described
+from weft.checkpoints.model_folder import read_model_folder
+from weft.inference import ctranslate2_backend
+from weft.inference.ctranslate2_backend import int8_weight_bits
 
 PROCESSORS = {
     "adds in 32 bits": ("x86_64", "processor\t: 0\nflags\t\t: fpu avx2 avx512_vnni\n", 8),
@@ -27,13 +27,13 @@ def test_eight_bits_where_no_sum_overflows(
     place = tmp_path / "cpuinfo"
     if told is not None:
         place.write_text(told)
-    monkeypatch.setattr(processor, "CPU", place)
+    monkeypatch.setattr(ctranslate2_backend, "CPU_INFO_FILE", place)
     monkeypatch.setattr(platform, "machine", lambda: machine)
-    assert bits_of_weights() == bits
+    assert int8_weight_bits() == bits
 
 
 @pytest.mark.parametrize("bits", [7, 8])
 def test_the_engine_opens_either(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bits: int) -> None:
-    monkeypatch.setattr(library, "bits_of_weights", lambda: bits)
-    described = read_described(saved(tmp_path / "model", untrained(TRANSFORMER)))
-    assert library.open_library(described, "int8", 1, None).compute_type.startswith("int8")
+    monkeypatch.setattr(ctranslate2_backend, "int8_weight_bits", lambda: bits)
+    described = read_model_folder(saved(tmp_path / "model", untrained(TRANSFORMER)))
+    assert ctranslate2_backend.open_ctranslate2(described, "int8", 1, None).compute_type.startswith("int8")

@@ -8,31 +8,39 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from weft.core.marks import END, FIRST_PIECE
-from weft.data import building
-from weft.data.cache import build_or_open
+from weft.core.codec import EOS, NUM_SPECIAL_TOKENS
+from weft.data import token_cache
 from weft.data.corpus import Corpus
-from weft.data.settings import Data
-from weft.objective.proposals import LogUniform, Proposal, Uniform, Unigram, inclusion
-from weft.text.learners import Whitespace
+from weft.data.data_config import DataConfig
+from weft.data.token_cache import open_training_cache
+from weft.losses.sampled_losses import (
+    LogUniformProposal,
+    ProposalDistribution,
+    UniformProposal,
+    UnigramProposal,
+    inclusion_probabilities,
+)
+from weft.text.tokenizer_training import WhitespaceTokenizerTrainer
 
 COUNTS = np.array([0, 5, 40, 7])
 
 
-@pytest.mark.parametrize("proposal", [Unigram(), Unigram(power=0.0), LogUniform(), Uniform()])
-def test_every_class_has_a_share_of_one(proposal: Proposal) -> None:
+@pytest.mark.parametrize(
+    "proposal", [UnigramProposal(), UnigramProposal(power=0.0), LogUniformProposal(), UniformProposal()]
+)
+def test_every_class_has_a_share_of_one(proposal: ProposalDistribution) -> None:
     shares = proposal(COUNTS)
     assert (shares > 0).all()
     assert shares.sum() == pytest.approx(1)
 
 
 def test_proposals_at_known_counts() -> None:
-    assert Unigram(power=1.0)(COUNTS) == pytest.approx(np.array([1, 6, 41, 8]) / 56)
+    assert UnigramProposal(power=1.0)(COUNTS) == pytest.approx(np.array([1, 6, 41, 8]) / 56)
     raised = np.array([1, 6, 41, 8]) ** 0.5
-    assert Unigram(power=0.5)(COUNTS) == pytest.approx(raised / raised.sum())
-    assert Uniform()(COUNTS) == pytest.approx([0.25] * 4)
+    assert UnigramProposal(power=0.5)(COUNTS) == pytest.approx(raised / raised.sum())
+    assert UniformProposal()(COUNTS) == pytest.approx([0.25] * 4)
     by_rank = np.log([5 / 4, 4 / 3, 2 / 1, 3 / 2]) / np.log(5)
-    assert LogUniform()(COUNTS) == pytest.approx(by_rank)
+    assert LogUniformProposal()(COUNTS) == pytest.approx(by_rank)
 
 
 def shares(weights: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -42,8 +50,8 @@ def shares(weights: NDArray[np.float64]) -> NDArray[np.float64]:
 
 @given(st.lists(st.integers(0, 10**6), min_size=1, max_size=40), st.integers(1, 50))
 def test_as_many_classes_as_wanted_are_expected(used: list[int], size: int) -> None:
-    proposal = Unigram(power=1.0)(np.array(used))
-    included = inclusion(proposal, size)
+    proposal = UnigramProposal(power=1.0)(np.array(used))
+    included = inclusion_probabilities(proposal, size)
     assert included.sum() == pytest.approx(min(size, len(used)))
     assert (included > 0).all()
     assert (included <= 1).all()
@@ -52,21 +60,21 @@ def test_as_many_classes_as_wanted_are_expected(used: list[int], size: int) -> N
 
 
 def test_classes_that_are_certain_leave_the_rest_to_the_others() -> None:
-    assert inclusion(np.array([0.9, 0.06, 0.04]), 2) == pytest.approx([1.0, 0.6, 0.4])
+    assert inclusion_probabilities(np.array([0.9, 0.06, 0.04]), 2) == pytest.approx([1.0, 0.6, 0.4])
 
 
 @pytest.mark.parametrize("chunk", [2, 4096])
 def test_target_tokens_are_counted_a_chunk_at_a_time(
     chunk: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(building, "CHUNK", chunk)
+    monkeypatch.setattr(token_cache, "CHUNK_PAIRS", chunk)
     path = tmp_path / "pairs.tsv"
     path.write_text("x y\ta b a\ny x\tb\n", "utf-8")
-    tokenizer = Whitespace().learn(["a a a b b x x y y"])
-    tokens = build_or_open(Corpus([path]), tokenizer, tokenizer, Data(cache=str(tmp_path / "cache")))
+    tokenizer = WhitespaceTokenizerTrainer().train(["a a a b b x x y y"])
+    tokens = open_training_cache(Corpus([path]), tokenizer, tokenizer, DataConfig(cache=str(tmp_path / "cache")))
     counted = tokens.target_counts()
     pieces = dict(zip(tokenizer.vocabulary(), counted.tolist(), strict=True))
-    assert counted[END] == 2
+    assert counted[EOS] == 2
     assert (pieces["a"], pieces["b"], pieces["x"]) == (2, 2, 0)
-    assert counted[:END].sum() == 0
-    assert counted[FIRST_PIECE:].sum() == 4
+    assert counted[:EOS].sum() == 0
+    assert counted[NUM_SPECIAL_TOKENS:].sum() == 4

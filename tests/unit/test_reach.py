@@ -6,13 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
-from weft.core import watch
+from weft.core import tracing
 from weft.core.padded import Padded
-from weft.model.decoders.transformer import TransformerDecoder
-from weft.model.encoders.transformer import TransformerEncoder
-from weft.nn.attention import SelfAttention
-from weft.nn.memory import Memory, Sizes
-from weft.nn.reach import pays_in_blocks
+from weft.models.transformer import TransformerDecoder, TransformerEncoder
+from weft.nn.memory import Memory, MemorySizes
+from weft.nn.self_attention import SelfAttention, is_blockwise_faster
 
 
 def padded(lengths: list[int], dim: int = 8) -> Padded:
@@ -26,13 +24,13 @@ def padded(lengths: list[int], dim: int = 8) -> Padded:
 def test_blocks_give_what_all_pairs_give(reach: int, longest: int, shorter: int) -> None:
     """Watched, the whole matrix of weights is made; else blocks, where they pay."""
     torch.manual_seed(reach)
-    attention = SelfAttention(8, heads=2, rotary=True, reach=reach).double()
+    attention = SelfAttention(8, heads=2, rotary=True, window=reach).double()
     x = padded([longest, min(shorter, longest)])
     bias = x.bias(torch.float64)[:, None, None]
     y, weights = attention(x.data, bias)
-    with watch.watching():
+    with tracing.trace_tensors():
         expected, whole = attention(x.data, bias)
-    assert (weights is None) == pays_in_blocks(longest, reach)
+    assert (weights is None) == is_blockwise_faster(longest, reach)
     assert_close(y[x.mask], expected[x.mask], atol=1e-10, rtol=0)
     assert whole is not None
     positions = torch.arange(longest)
@@ -43,7 +41,7 @@ def test_a_reach_beyond_the_ends_is_no_reach() -> None:
     torch.manual_seed(0)
     x = padded([7, 4])
     bias = x.bias(torch.float64)[:, None, None]
-    free, far = SelfAttention(8).double(), SelfAttention(8, reach=6).double()
+    free, far = SelfAttention(8).double(), SelfAttention(8, window=6).double()
     far.load_state_dict(free.state_dict())
     assert_close(free(x.data, bias)[0][x.mask], far(x.data, bias)[0][x.mask], atol=1e-12, rtol=0)
 
@@ -51,9 +49,9 @@ def test_a_reach_beyond_the_ends_is_no_reach() -> None:
 @pytest.mark.parametrize("length", [30, 90])
 def test_what_is_far_from_a_position_changes_nothing(length: int) -> None:
     torch.manual_seed(0)
-    encoder = TransformerEncoder(8, layers=2, heads=2, hidden=8, reach=3, dropout=0.0).double()
+    encoder = TransformerEncoder(8, layers=2, heads=2, ffn_dim=8, attention_window=3, dropout=0.0).double()
     x = padded([length]).data.requires_grad_()
-    (gradient,) = torch.autograd.grad(encoder(Padded.whole(x)).keys[0, 15].square().sum(), x)
+    (gradient,) = torch.autograd.grad(encoder(Padded.unpadded(x)).keys[0, 15].square().sum(), x)
     seen = gradient[0].abs().sum(-1) > 0
     assert seen.nonzero().flatten().tolist() == [*range(9, 22)]  # twice the reach to each side
 
@@ -61,14 +59,14 @@ def test_what_is_far_from_a_position_changes_nothing(length: int) -> None:
 def test_the_padding_of_a_long_batch_holds_numbers() -> None:
     """A position of the padding, out of the reach of all real ones, must not make them NaN in the next layer."""
     torch.manual_seed(0)
-    encoder = TransformerEncoder(8, layers=2, heads=2, hidden=8, reach=2, dropout=0.0).double()
+    encoder = TransformerEncoder(8, layers=2, heads=2, ffn_dim=8, attention_window=2, dropout=0.0).double()
     for lengths in ([90, 5], [20, 5]):
         assert encoder(padded(lengths)).keys.isfinite().all()
 
 
 def test_a_decoder_keeps_no_more_than_its_reach() -> None:
     torch.manual_seed(0)
-    attention = SelfAttention(8, heads=2, rotary=True, reach=3).double()
+    attention = SelfAttention(8, heads=2, rotary=True, window=3).double()
     x = padded([10]).data
     cache = attention.start(x)
     whole, weights, after = attention.extend(x, cache)
@@ -84,7 +82,7 @@ def test_a_decoder_keeps_no_more_than_its_reach() -> None:
 
 def test_a_language_model_reaches_back_layer_by_layer() -> None:
     torch.manual_seed(0)
-    decoder = TransformerDecoder(8, Sizes(0, 0), layers=2, heads=2, hidden=8, reach=2, dropout=0.0).double()
+    decoder = TransformerDecoder(8, MemorySizes(0, 0), layers=2, heads=2, ffn_dim=8, attention_window=2, dropout=0.0).double()
     x = padded([10]).data.requires_grad_()
     nothing = x.new_zeros(1, 0, 0)
     output, _ = decoder(x, decoder.start(Memory(nothing, nothing, torch.ones(1, 0, dtype=torch.bool))))

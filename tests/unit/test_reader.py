@@ -12,13 +12,12 @@ from hypothesis import given
 from hypothesis import settings as running
 from hypothesis import strategies as st
 
-from weft.config.describe import describe
-from weft.config.document import as_text, parse
-from weft.config.forms import form_of, part_settings
-from weft.config.reader import read, read_part
-from weft.config.schema import schema
+from weft.config.field_types import constructor_settings, parse_annotation
+from weft.config.json_schema import json_schema
+from weft.config.serialization import component_from_dict, from_dict, to_dict
+from weft.config.yaml_files import dump_yaml, parse_yaml
+from weft.core.annotations import Factory, PositiveFloat, PositiveInt, Rate
 from weft.core.errors import ConfigError, UserError
-from weft.core.types import Count, Make, Positive, Rate
 
 patient = running(deadline=None)  # a busy machine is no failure
 
@@ -32,7 +31,7 @@ class Encoder(Protocol):
 
 
 class Plain:
-    def __init__(self, input_dim: int, *, dim: Count = 8, peepholes: bool = False):
+    def __init__(self, input_dim: int, *, dim: PositiveInt = 8, peepholes: bool = False):
         self.sizes = (input_dim, dim, peepholes)
 
     def cell(self) -> None: ...
@@ -44,7 +43,7 @@ PEEPING = functools.partial(Plain, peepholes=True)
 class Residual:
     """A part that holds a part of its own role."""
 
-    def __init__(self, input_dim: int, *, cell: Make[Cell] = Plain):
+    def __init__(self, input_dim: int, *, cell: Factory[Cell] = Plain):
         self.inner = cell(input_dim)
 
     def cell(self) -> None: ...
@@ -55,7 +54,7 @@ class Pooled:
     """A part that is a dataclass: only its keyword-only fields can be configured."""
 
     input_dim: int
-    widths: tuple[Count, ...] = field(default=(1, 2), kw_only=True)
+    widths: tuple[PositiveInt, ...] = field(default=(1, 2), kw_only=True)
 
 
 class Recurrent:
@@ -63,8 +62,8 @@ class Recurrent:
         self,
         input_dim: int,
         *,
-        cell: Make[Cell] = PEEPING,
-        layers: Count = 1,
+        cell: Factory[Cell] = PEEPING,
+        layers: PositiveInt = 1,
         dropout: Rate = 0,
     ):
         self.cells = [cell(input_dim) for _ in range(layers)]
@@ -72,7 +71,7 @@ class Recurrent:
 
 
 class Sized:
-    def __init__(self, *, width: Count, kind: Literal["narrow", "wide", 1] = "wide"):
+    def __init__(self, *, width: PositiveInt, kind: Literal["narrow", "wide", 1] = "wide"):
         self.width, self.kind = width, kind
 
 
@@ -89,12 +88,12 @@ class Span:
 @dataclass(frozen=True, kw_only=True)
 class Settings:
     files: tuple[str, ...]
-    encoder: Make[Encoder] = Recurrent
-    reader: Make[Encoder] | None = None
-    stack: list[Make[Cell]] = field(default_factory=list)
+    encoder: Factory[Encoder] = Recurrent
+    reader: Factory[Encoder] | None = None
+    stack: list[Factory[Cell]] = field(default_factory=list)
     language: str = "en"
     seed: int = 1
-    clip: Positive | None = 1.0
+    clip: PositiveFloat | None = 1.0
     share: Annotated[float, Gt(0), Le(1)] = 1
     betas: tuple[float, float] = (0.9, 0.98)
     span: Span = field(default_factory=lambda: Span(high=5))
@@ -108,12 +107,12 @@ REGISTRY: Mapping[type, Mapping[str, type]] = {
 
 
 def settings(**node: object) -> Settings:
-    return read({"files": ["a"], **node}, Settings, REGISTRY)
+    return from_dict({"files": ["a"], **node}, Settings, REGISTRY)
 
 
 def problems_of(node: object) -> list[str]:
     with pytest.raises(ConfigError) as caught:
-        read(node, Settings, REGISTRY)
+        from_dict(node, Settings, REGISTRY)
     return [str(problem) for problem in caught.value.problems]
 
 
@@ -147,12 +146,12 @@ def test_with_a_type_the_defaults_are_those_of_the_type() -> None:
 
 
 def test_a_part_may_hold_parts_of_its_own_role() -> None:
-    recipe = read_part({"type": "residual", "cell": {"type": "residual", "cell": {"dim": 2}}}, Cell, REGISTRY)
+    recipe = component_from_dict({"type": "residual", "cell": {"type": "residual", "cell": {"dim": 2}}}, Cell, REGISTRY)
     assert recipe(1).inner.inner.sizes == (1, 2, False)
 
 
 def test_an_exponent_is_a_number_although_yaml_calls_it_text() -> None:
-    assert settings(clip=parse("1e-3", "")).clip == 0.001
+    assert settings(clip=parse_yaml("1e-3", "")).clip == 0.001
     assert settings(betas=["1E2", ".5e1"]).betas == (100.0, 5.0)
 
 
@@ -215,11 +214,11 @@ WRONG: list[tuple[dict[Any, Any], str]] = [
         {"encoder": {"type": "sized", "width": 1, "kind": True}},
         'encoder.kind: should be one of "narrow", "wide", 1, found',
     ),
-    ({"reader": {"layers": 1}}, 'reader: says no "type"; it should be one of "recurrent", "pooled", "sized"'),
+    ({"reader": {"layers": 1}}, 'reader: has no "type"; it should be one of "recurrent", "pooled", "sized"'),
     ({"reader": "none"}, 'reader: unknown type "none" (types: "recurrent", "pooled", "sized"); for none, write null'),
     ({"clip": "None"}, 'clip: should be a number above 0, found "None"; for none, write null'),
     ({"stack": ["plain", {"type": "plain", "dim": 0}]}, "stack.1.dim: should be a whole number of at least 1, found 0"),
-    ({"stack": [{"dim": 2}]}, 'stack.0: says no "type"; it should be one of "plain", "residual"'),
+    ({"stack": [{"dim": 2}]}, 'stack.0: has no "type"; it should be one of "plain", "residual"'),
 ]
 
 
@@ -275,12 +274,12 @@ def test_description_writes_every_default_out() -> None:
         "span": {"low": 0, "high": 5},
         "shuffle": True,
     }
-    assert repr(describe(settings(encoder="recurrent"), REGISTRY)) == repr(described)  # 0 and 0.0 differ
+    assert repr(to_dict(settings(encoder="recurrent"), REGISTRY)) == repr(described)  # 0 and 0.0 differ
 
 
 def test_parts_can_be_described_alone() -> None:
-    assert describe(Plain, REGISTRY) == {"type": "plain", "dim": 8, "peepholes": False}
-    assert describe(functools.partial(Plain, dim=2), REGISTRY)["dim"] == 2
+    assert to_dict(Plain, REGISTRY) == {"type": "plain", "dim": 8, "peepholes": False}
+    assert to_dict(functools.partial(Plain, dim=2), REGISTRY)["dim"] == 2
 
 
 @pytest.mark.parametrize(
@@ -288,7 +287,7 @@ def test_parts_can_be_described_alone() -> None:
 )
 def test_what_cannot_be_written_down_is_not_described(recipe: Any) -> None:
     with pytest.raises(TypeError):
-        describe(recipe, REGISTRY)
+        to_dict(recipe, REGISTRY)
 
 
 cells = st.recursive(
@@ -318,10 +317,10 @@ right = st.fixed_dictionaries(
 @running(deadline=None, max_examples=50)
 @given(right)
 def test_configuration_to_object_to_configuration_is_the_identity(node: dict[str, Any]) -> None:
-    described = describe(read(node, Settings, REGISTRY), REGISTRY)
-    assert describe(read(described, Settings, REGISTRY), REGISTRY) == described
+    described = to_dict(from_dict(node, Settings, REGISTRY), REGISTRY)
+    assert to_dict(from_dict(described, Settings, REGISTRY), REGISTRY) == described
     assert json.loads(json.dumps(described, allow_nan=False)) == described
-    assert parse(as_text(described), "") == described
+    assert parse_yaml(dump_yaml(described), "") == described
 
 
 names = st.sampled_from(
@@ -339,7 +338,7 @@ junk = st.recursive(
 @given(junk)
 def test_junk_is_a_configuration_error_or_a_configuration(node: object) -> None:
     try:
-        described = describe(read(node, Settings, REGISTRY), REGISTRY)
+        described = to_dict(from_dict(node, Settings, REGISTRY), REGISTRY)
     except UserError as error:
         str(error).encode()
     else:
@@ -349,17 +348,17 @@ def test_junk_is_a_configuration_error_or_a_configuration(node: object) -> None:
 def test_annotations_that_no_configuration_can_fill() -> None:
     for annotation in (int | str, dict[str, int], Annotated[str, Ge(1)], Annotated[int, "doc"], bytes, tuple):
         with pytest.raises(TypeError):
-            form_of(annotation)
+            parse_annotation(annotation)
 
 
 def test_what_stands_before_the_star_cannot_be_configured() -> None:
-    assert list(part_settings(Recurrent)) == ["cell", "layers", "dropout"]
-    assert list(part_settings(Pooled)) == ["widths"]
-    assert list(part_settings(dict)) == []
+    assert list(constructor_settings(Recurrent)) == ["cell", "layers", "dropout"]
+    assert list(constructor_settings(Pooled)) == ["widths"]
+    assert list(constructor_settings(dict)) == []
 
 
 def test_schema() -> None:
-    whole = schema(Settings, REGISTRY)
+    whole = json_schema(Settings, REGISTRY)
     assert whole["required"] == ["files"]
     assert whole["additionalProperties"] is False
     assert whole["properties"]["files"] == {"type": "array", "items": {"type": "string"}}
@@ -390,6 +389,6 @@ def test_schema() -> None:
 
 
 def test_every_reference_of_the_schema_is_defined() -> None:
-    whole = schema(Settings, REGISTRY)
+    whole = json_schema(Settings, REGISTRY)
     references = set(json.dumps(whole).split('"$ref": "#/$defs/')[1:])
     assert {reference.split('"')[0] for reference in references} == set(whole["$defs"])

@@ -6,51 +6,54 @@ from pathlib import Path
 
 import pytest
 
-from weft.data.cache import build_or_open, build_or_open_whole
 from weft.data.corpus import Corpus
-from weft.data.report import Report, SideReport, SplitReport, make_report, render
-from weft.data.settings import Data
-from weft.text.learners import Byte, Whitespace
+from weft.data.data_config import DataConfig
+from weft.data.data_report import DataReport, SideReport, SplitReport, make_data_report, render_data_report
+from weft.data.token_cache import open_evaluation_cache, open_training_cache
+from weft.text.tokenizer_training import ByteTokenizerTrainer, WhitespaceTokenizerTrainer
 
 
 @pytest.fixture
-def report(tmp_path: Path) -> Report:
+def report(tmp_path: Path) -> DataReport:
     train = [("1 2", "ab"), ("1 2", "ab"), ("3 4", "c"), ("", "x"), ("5 5 5 5", "é")]
     valid = [("3 4", "another"), ("5 never", ""), ("", "")]
-    settings = Data(cache=str(tmp_path / "cache"))
-    tokenizers = Whitespace().learn(["1 2 3 4 5"]), Byte().learn([])
+    settings = DataConfig(cache=str(tmp_path / "cache"))
+    tokenizers = WhitespaceTokenizerTrainer().train(["1 2 3 4 5"]), ByteTokenizerTrainer().train([])
     corpora = []
     for name, pairs in (("train", train), ("valid", valid)):
         path = tmp_path / f"{name}.tsv"
         path.write_text("".join(f"{source}\t{target}\n" for source, target in pairs), encoding="utf-8")
         corpora.append(Corpus([path]))
-    caches = build_or_open(corpora[0], *tokenizers, settings), build_or_open_whole(corpora[1], *tokenizers, settings)
-    return make_report(caches[0], {"valid": caches[1]})
+    caches = (
+        open_training_cache(corpora[0], *tokenizers, settings),
+        open_evaluation_cache(corpora[1], *tokenizers, settings),
+    )
+    return make_data_report(caches[0], {"valid": caches[1]})
 
 
-def test_numbers(report: Report) -> None:
+def test_numbers(report: DataReport) -> None:
     train, valid = report.splits
     assert train == SplitReport(
         name="train",
-        read=5,
-        kept=3,
+        pairs_read=5,
+        pairs_kept=3,
         dropped={"empty": 1, "duplicate": 1, "too long": 0, "bad ratio": 0},
         source=SideReport(tokens=8, mean_length=8 / 3, unknown_share=0.0, byte_share=None),
         target=SideReport(tokens=5, mean_length=5 / 3, unknown_share=0.0, byte_share=1.0),
-        in_train=None,
+        train_overlap=None,
     )
-    assert (valid.name, valid.read, valid.kept, valid.in_train) == ("valid", 3, 3, 1)
+    assert (valid.name, valid.pairs_read, valid.pairs_kept, valid.train_overlap) == ("valid", 3, 3, 1)
     assert valid.source == SideReport(tokens=4, mean_length=4 / 3, unknown_share=0.25, byte_share=None)
 
 
-def test_json_holds_the_same(report: Report) -> None:
+def test_json_holds_the_same(report: DataReport) -> None:
     value = json.loads(json.dumps(asdict(report)))
     assert value["splits"][1]["source"]["unknown_share"] == 0.25
     assert value["splits"][0]["dropped"]["duplicate"] == 1
 
 
-def test_table(report: Report) -> None:
-    table = render(report)
+def test_table(report: DataReport) -> None:
+    table = render_data_report(report)
     assert [line.split() for line in table.split("\n")] == [
         ["train", "valid"],
         ["pairs", "read", "5", "3"],
@@ -76,4 +79,4 @@ def test_table_of_a_large_corpus_fits() -> None:
     side = SideReport(tokens=123_456_789_012, mean_length=123.4, unknown_share=1.0, byte_share=1.0)
     counts = {"empty": 10**9, "duplicate": 10**9, "too long": 10**9, "bad ratio": 10**9}
     splits = [SplitReport(name, 10**10, 10**9, counts, side, side, 10**9) for name in ("train", "valid", "test")]
-    assert max(map(len, render(Report(tuple(splits))).split("\n"))) <= 100
+    assert max(map(len, render_data_report(DataReport(tuple(splits))).split("\n"))) <= 100

@@ -10,12 +10,11 @@ import pytest
 from unit.models import BAHDANAU, CTC, TRANSFORMER, letters, saved, untrained
 from weft.core.errors import UserError
 from weft.core.state import Hypothesis
-from weft.engine.load import load_translator
-from weft.engine.risk import Risk, expected_costs
-from weft.engine.translator import Translator
-from weft.metric.among import costs_among
-from weft.metric.costs import CostName, line_cost
-from weft.search.sampling import Sampling
+from weft.decoding.sampling import Sampling
+from weft.inference.loader import load_translator
+from weft.inference.mbr import MBRSelector, expected_costs
+from weft.inference.translator import Translator
+from weft.metrics.sentence_costs import CostName, pairwise_costs, sentence_cost
 
 LINES = ["abc", "edcba", "", "a", "bbcc", "ddd"]
 
@@ -27,11 +26,11 @@ def drawn(*texts: str) -> list[Hypothesis]:
 
 def test_the_least_expected_cost_is_first() -> None:
     """By hand: the edits between abc, abd and e, per letter of the other; abd comes twice, so it counts twice."""
-    risk = Risk("cer", letters(), best=3)
+    risk = MBRSelector("cer", letters(), n_best=3)
     ranked = risk(drawn("abc", "abd", "e", "abd"))
-    assert letters().decode([one.hypothesis.tokens for one in ranked]) == ["e", "abd", "abc"]
-    assert [one.rank for one in ranked] == pytest.approx([-(1 + 2) / 4, -(1 / 3 + 3) / 4, -(2 / 3 + 3) / 4])
-    assert ranked[1].hypothesis.score == -1.0  # the one of the two that was drawn first
+    assert letters().decode([one.tokens for one, _ in ranked]) == ["e", "abd", "abc"]
+    assert [rank for _, rank in ranked] == pytest.approx([-(1 + 2) / 4, -(1 / 3 + 3) / 4, -(2 / 3 + 3) / 4])
+    assert ranked[1][0].score == -1.0  # the one of the two that was drawn first
     assert risk([]) == []
 
 
@@ -39,7 +38,7 @@ def test_costs_are_means_over_all_samples() -> None:
     texts = ["ab", "ac", "ab", "e"]
     costs = expected_costs(texts, "exact")
     assert costs == {"ab": 0.5, "ac": 0.75, "e": 0.75}
-    every = {text: sum(line_cost("cer")(text, other) for other in texts) / 4 for text in texts}
+    every = {text: sum(sentence_cost("cer")(text, other) for other in texts) / 4 for text in texts}
     assert expected_costs(texts, "cer") == pytest.approx(every)
 
 
@@ -49,8 +48,8 @@ def test_the_costs_of_all_pairs_are_those_of_each(name: CostName) -> None:
     words = ["a", "cat", "sat", "on", "the", "mat", ",", "old", "ä", "."]
     lines = [" ".join(draws.choices(words, k=length)) for length in (0, 1, 1, 2, 3, 4, 5, 8, 12, 20) for _ in "ab"]
     texts = [*lines, "the cat sat on the mat", "the cat sat on a mat", "It's 3.5, (really)!", "  spaced   out "]
-    wanted = [[line_cost(name)(text, other) for other in texts] for text in texts]
-    np.testing.assert_allclose(costs_among(name, texts), wanted, atol=1e-12)
+    wanted = [[sentence_cost(name)(text, other) for other in texts] for text in texts]
+    np.testing.assert_allclose(pairwise_costs(name, texts), wanted, atol=1e-12)
 
 
 @pytest.mark.parametrize("family", [TRANSFORMER, BAHDANAU], ids=["transformer", "bahdanau"])
@@ -60,11 +59,11 @@ def test_one_sample_is_sampling_and_the_batch_changes_nothing(family: dict[str, 
     sampled = load_translator(folder, overrides=["translate.search=sampling"])
     assert [line.text for line in one.translate(LINES)] == [line.text for line in sampled.translate(LINES)]
     trained = untrained(family)
-    risk = Risk("chrf", trained.target_tokenizer, best=3)
+    risk = MBRSelector("chrf", trained.target_tokenizer, n_best=3)
 
     def texts(batch_tokens: int, window: int) -> list[list[str]]:
-        settings = trained.recipe.translate.__class__(batch_tokens=batch_tokens, window=window, length_extra=3)
-        translator = Translator(trained, Sampling(best=8), settings, risk=risk)
+        settings = trained.recipe.translate.__class__(batch_tokens=batch_tokens, buffer_size=window, max_length_extra=3)
+        translator = Translator(trained, Sampling(n_best=8), settings, mbr=risk)
         return [[other.text for other in line.alternatives] for line in translator.translate(LINES)]
 
     assert texts(4096, 64) == texts(1, 64) == texts(20, 2)
@@ -74,21 +73,21 @@ def test_one_sample_is_sampling_and_the_batch_changes_nothing(family: dict[str, 
 def test_it_is_set_in_the_recipe(tmp_path: Path) -> None:
     folder = saved(tmp_path / "model", untrained(BAHDANAU))
     settings = ["translate.mbr.samples=6", "translate.mbr.cost=wer", "translate.search={type: sampling, seed: 7}"]
-    translator = load_translator(folder, best=2, overrides=settings)
+    translator = load_translator(folder, n_best=2, overrides=settings)
     assert isinstance(translator.search, Sampling)
-    assert (translator.search.best, translator.search.seed) == (6, 7)
-    ranks = [[one.ranked_by for one in line.alternatives] for line in translator.translate(["abc", "de"])]
+    assert (translator.search.n_best, translator.search.seed) == (6, 7)
+    ranks = [[one.ranking_score for one in line.alternatives] for line in translator.translate(["abc", "de"])]
     assert all(len(row) <= 2 and row == sorted(row, key=lambda rank: -(rank or 0)) for row in ranks)
-    with pytest.raises(UserError, match=r"--beam 3: with translate\.mbr\.samples 6 outputs are drawn at random"):
+    with pytest.raises(UserError, match=r"--beam 3: translate\.mbr\.samples is 6, so outputs are sampled"):
         load_translator(folder, beam=3, overrides=settings[:2])
     with pytest.raises(
-        UserError, match=r"--set translate\.search\.size=3: with .* only settings of the type sampling count"
+        UserError, match=r"--set translate\.search\.size=3: .* only settings of the type sampling have an effect"
     ):
         load_translator(folder, overrides=["translate.search.size=3", *settings[:2]])
-    with pytest.raises(UserError, match=r"mbr\.cost=bleu: is of use only where outputs are drawn"):
+    with pytest.raises(UserError, match=r"mbr\.cost=bleu: has an effect only with samples"):
         load_translator(folder, overrides=["translate.mbr.cost=bleu"])
-    with pytest.raises(UserError, match="--best 7: of each line only 6 outputs are drawn"):
-        load_translator(folder, best=7, overrides=settings)
+    with pytest.raises(UserError, match=r"--n-best 7: translate\.mbr\.samples is 6, so there are fewer outputs"):
+        load_translator(folder, n_best=7, overrides=settings)
     ctc = saved(tmp_path / "ctc", untrained(CTC))
-    with pytest.raises(UserError, match=r"translate\.mbr\.samples is 6, but this model has no decoder"):
+    with pytest.raises(UserError, match=r"translate\.mbr\.samples: is 6, but this model has no decoder"):
         load_translator(ctc, overrides=["translate.mbr.samples=6"])

@@ -1,26 +1,29 @@
 """Sampling draws as probabilities say, and the same draws again; a prefix is what outputs go on from."""
 
 from collections import Counter
+from functools import partial
+from typing import cast
 
 import pytest
 import torch
 from torch import Tensor
 
 from unit.test_search import LIMIT, LINES, Toy, fixed
+from weft.config.field_types import ComponentFactory, unwrap_factory
+from weft.core.annotations import Factory
+from weft.core.codec import BOS, EOS, PAD
 from weft.core.errors import UserError
-from weft.core.marks import BEGIN, END, PAD
 from weft.core.padded import Padded
-from weft.core.state import Hypothesis, Scores, State, Steer
-from weft.engine.widening import wider
-from weft.search.beam import Beam
-from weft.search.diverse import DiverseBeam
-from weft.search.exhaustive import Exhaustive
-from weft.search.forced import forced_scores
-from weft.search.greedy import Greedy
-from weft.search.prefix import after_prefix
-from weft.search.role import Search
-from weft.search.sampling import AT_ONCE, Sampling
-from weft.search.truncation import above, nucleus, top_k
+from weft.core.state import BankTransitions, Hypothesis, State, StepOutput
+from weft.decoding.beam import BeamSearch
+from weft.decoding.constraints.prefix import continue_prefix
+from weft.decoding.diverse_beam import DiverseBeamSearch
+from weft.decoding.exhaustive import ExhaustiveSearch
+from weft.decoding.forced_decoding import forced_scores
+from weft.decoding.greedy import GreedySearch
+from weft.decoding.sampling import SAMPLES_PER_PASS, Sampling, keep_min_p, keep_top_k, keep_top_p
+from weft.decoding.search import Search
+from weft.inference.loader import with_beam
 
 PROBABILITIES = torch.tensor([0.1, 0.1, 0.3, 0.4, 0.1], dtype=torch.float64)  # of PAD, BEGIN, END and two pieces
 
@@ -30,20 +33,22 @@ def shares(sampling: Sampling, count: int) -> list[float]:
     toy, state = fixed(PROBABILITIES.log().tolist(), [-9, -9, 0, -9, -9])
     rows = torch.zeros(count, dtype=torch.long)
     found = sampling(toy, state.select(rows, rows), torch.ones_like(rows), torch.arange(count))
-    drawn = Counter((*one.tokens, END)[0] for (one,) in found)
+    drawn = Counter((*one.tokens, EOS)[0] for (one,) in found)
     assert sum(drawn.values()) == count
-    return [drawn[token] / count for token in (END, 3, 4)]
+    return [drawn[token] / count for token in (EOS, 3, 4)]
 
 
 @pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])
 def test_tokens_come_as_often_as_they_are_probable(temperature: float) -> None:
-    wanted = PROBABILITIES[END:] ** (1 / temperature)
+    wanted = PROBABILITIES[EOS:] ** (1 / temperature)
     assert shares(Sampling(temperature=temperature), 3000) == pytest.approx((wanted / wanted.sum()).tolist(), abs=0.04)
 
 
 def test_a_low_temperature_is_greedy() -> None:
     toy = Toy(3)
-    assert Sampling(temperature=1e-6)(toy, toy.start(6), LIMIT, LINES) == Greedy()(toy, toy.start(6), LIMIT, LINES)
+    assert Sampling(temperature=1e-6)(toy, toy.start(6), LIMIT, LINES) == GreedySearch()(
+        toy, toy.start(6), LIMIT, LINES
+    )
 
 
 def tokens(found: list[list[Hypothesis]]) -> list[tuple[int, ...]]:
@@ -71,7 +76,7 @@ def test_sentences_beside_one_another_have_draws_of_their_own() -> None:
 
 def test_draws_depend_on_the_line_and_not_on_the_batch() -> None:
     toy, limit, order = Toy(8, end=-2.0), torch.full((6,), 5), torch.tensor([4, 2, 0, 5, 1, 3])
-    sampling = Sampling(best=3, top_p=0.9)
+    sampling = Sampling(n_best=3, top_p=0.9)
     everything = sampling(toy, toy.start(6), limit, LINES + 70)
     shuffled = sampling(toy, toy.start(6).select(order, order), limit, LINES[order] + 70)
     assert shuffled == [everything[sentence] for sentence in order.tolist()]
@@ -80,15 +85,15 @@ def test_draws_depend_on_the_line_and_not_on_the_batch() -> None:
 
 def test_several_outputs_are_draws_of_their_own_and_more_do_not_change_the_first() -> None:
     toy, limit = Toy(8, end=-2.0), torch.full((6,), 5)
-    five, two = (Sampling(best=best)(toy, toy.start(6), limit, LINES) for best in (5, 2))
-    twenty = Sampling(best=20)(toy, toy.start(6), limit, LINES)
+    five, two = (Sampling(n_best=best)(toy, toy.start(6), limit, LINES) for best in (5, 2))
+    twenty = Sampling(n_best=20)(toy, toy.start(6), limit, LINES)
     assert [row[:5] for row in twenty] == five
     assert [len(row) for row in twenty] == [20] * 6
-    assert max(toy.rows_seen) == 6 * AT_ONCE
+    assert max(toy.rows_seen) == 6 * SAMPLES_PER_PASS
     assert [row[:2] for row in five] == two
     assert max(len({one.tokens for one in row}) for row in five) > 3
     certain, state = fixed([-99, -99, -99, 0, -99], [-99, -99, 0, -99, -99])
-    assert tokens(Sampling(best=3)(certain, state, torch.tensor([3]), LINES[:1])) == [(3,)] * 3
+    assert tokens(Sampling(n_best=3)(certain, state, torch.tensor([3]), LINES[:1])) == [(3,)] * 3
 
 
 def kept(row: Tensor) -> list[int]:
@@ -97,12 +102,22 @@ def kept(row: Tensor) -> list[int]:
 
 def test_what_is_left_out() -> None:
     logits = torch.tensor([[0.05, 0.4, 0.3, 0.05, 0.2]]).log() + 7  # not normalised
-    assert [kept(top_k(logits, count)) for count in (1, 3, 4, 9)] == [[1], [1, 2, 4], [0, 1, 2, 4], [0, 1, 2, 3, 4]]
-    assert [kept(nucleus(logits, share)) for share in (0.01, 0.5, 0.75)] == [[1], [1, 2], [1, 2, 4]]
-    assert kept(nucleus(logits, 1.0)) == [0, 1, 2, 3, 4]
-    assert [kept(above(logits, share)) for share in (0.01, 0.4, 0.6, 1.0)] == [[0, 1, 2, 3, 4], [1, 2, 4], [1, 2], [1]]
+    assert [kept(keep_top_k(logits, count)) for count in (1, 3, 4, 9)] == [
+        [1],
+        [1, 2, 4],
+        [0, 1, 2, 4],
+        [0, 1, 2, 3, 4],
+    ]
+    assert [kept(keep_top_p(logits, share)) for share in (0.01, 0.5, 0.75)] == [[1], [1, 2], [1, 2, 4]]
+    assert kept(keep_top_p(logits, 1.0)) == [0, 1, 2, 3, 4]
+    assert [kept(keep_min_p(logits, share)) for share in (0.01, 0.4, 0.6, 1.0)] == [
+        [0, 1, 2, 3, 4],
+        [1, 2, 4],
+        [1, 2],
+        [1],
+    ]
     never = torch.full((1, 3), float("-inf"))
-    assert kept(top_k(never, 2)) == kept(nucleus(never, 0.5)) == kept(above(never, 0.5)) == []
+    assert kept(keep_top_k(never, 2)) == kept(keep_top_p(never, 0.5)) == kept(keep_min_p(never, 0.5)) == []
 
 
 @pytest.mark.parametrize(
@@ -123,24 +138,24 @@ def test_constraints_need_beam_search() -> None:
     toy, state = fixed([0, 0, -1, -1, -1])
     nothing = torch.zeros(1, 0, dtype=torch.long)
 
-    def steered(last: Tensor, state: State) -> tuple[Scores, State]:
+    def steered(last: Tensor, state: State) -> tuple[StepOutput, State]:
         scores, state = toy(last, state)
-        return scores._replace(steer=Steer(nothing, nothing, LINES[:1], LINES[:1])), state
+        return scores._replace(bank_transitions=BankTransitions(nothing, nothing, LINES[:1], LINES[:1])), state
 
-    for search in (Sampling(), Greedy(), DiverseBeam(size=2, groups=2)):
+    for search in (Sampling(), GreedySearch(), DiverseBeamSearch(size=2, groups=2)):
         with pytest.raises(UserError, match="lexical constraints need beam search"):
             search(steered, state, torch.tensor([3]), LINES[:1])
-    assert Exhaustive()(steered, state, torch.tensor([3]), LINES[:1])
+    assert ExhaustiveSearch()(steered, state, torch.tensor([3]), LINES[:1])
 
 
 def test_scores_are_the_models_own() -> None:
     toy = Toy(7, end=-1.0)
     for sentence, (one,) in enumerate(Sampling(temperature=3.0)(toy, toy.start(6), LIMIT, LINES)):
         row = torch.tensor([sentence])
-        (forced,) = forced_scores(toy, toy.start(6).select(row, row), Padded.of([[*one.tokens, END]]))
+        (forced,) = forced_scores(toy, toy.start(6).select(row, row), Padded.from_rows([[*one.tokens, EOS]]))
         assert one.score == pytest.approx(forced.score, abs=1e-12)
         assert len(one.tokens) <= LIMIT[sentence]
-        assert not {PAD, BEGIN} & set(one.tokens)
+        assert not {PAD, BOS} & set(one.tokens)
 
 
 def test_the_impossible_is_never_drawn() -> None:
@@ -151,22 +166,26 @@ def test_the_impossible_is_never_drawn() -> None:
     assert Sampling()(toy, state, torch.tensor([3]), LINES[:1]) == [[]]
 
 
-@pytest.mark.parametrize("search", [Greedy(), Beam(size=3, best=2), Exhaustive(best=2), Sampling()])
+@pytest.mark.parametrize("search", [GreedySearch(), BeamSearch(size=3, n_best=2), ExhaustiveSearch(n_best=2), Sampling()])
 @pytest.mark.parametrize("prefix", [[], [3], [4, 3, 5]])
 def test_what_follows_a_prefix_has_the_scores_it_has_after_it(search: Search, prefix: list[int]) -> None:
     toy = Toy(2, end=-1.0)
-    step, state = after_prefix(toy, toy.start(1), torch.tensor(prefix, dtype=torch.long))
+    step, state = continue_prefix(toy, toy.start(1), torch.tensor(prefix, dtype=torch.long))
     (found,) = search(step, state, torch.tensor([3]), LINES[:1])
     assert found
     for one in found:
-        (whole,) = forced_scores(toy, toy.start(1), Padded.of([[*prefix, *one.tokens, END]]))
+        (whole,) = forced_scores(toy, toy.start(1), Padded.from_rows([[*prefix, *one.tokens, EOS]]))
         assert one.token_scores == pytest.approx(whole.token_scores[len(prefix) :], abs=1e-12)
 
 
 def test_asked_for_alternatives_sampling_draws_them_and_greedy_becomes_a_beam() -> None:
-    sampling: dict[str, object] = {"type": "sampling", "best": 1, "top_k": 5}
-    assert wider(sampling, "beam", None, 3) == {**sampling, "best": 3}
-    assert wider(sampling, "beam", 4, 3) == {"type": "beam", "size": 4, "best": 3}
-    assert wider({"type": "greedy"}, "beam", None, 7) == {"type": "beam", "size": 7, "best": 7}
-    diverse = {"type": "diverse", "size": 6, "groups": 3, "best": 1}
-    assert wider(diverse, "beam", None, 3) == {**diverse, "best": 3}
+    def changed(search: Factory[Search], beam: int | None, n_best: int | None) -> tuple[object, dict[str, object]]:
+        return unwrap_factory(cast(ComponentFactory, with_beam(search, BeamSearch, beam, n_best)))
+
+    sampling = partial(Sampling, top_k=5)
+    assert changed(sampling, None, 3) == (Sampling, {"top_k": 5, "n_best": 3})
+    assert changed(sampling, 4, 3) == (BeamSearch, {"size": 4, "n_best": 3})
+    assert changed(GreedySearch, None, 7) == (BeamSearch, {"size": 7, "n_best": 7})
+    diverse = partial(DiverseBeamSearch, size=6, groups=3)
+    assert changed(diverse, None, 3) == (DiverseBeamSearch, {"size": 6, "groups": 3, "n_best": 3})
+    assert changed(partial(BeamSearch, n_best=4), 2, None) == (BeamSearch, {"size": 2, "n_best": 2})

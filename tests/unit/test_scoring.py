@@ -10,41 +10,30 @@ from typing import Any
 import pytest
 import torch
 
-from unit.models import (
-    CTC,
-    FAMILIES,
-    INSTANT,
-    INSTANT_TO_MARK,
-    JOINT,
-    LANGUAGE,
-    TRANSFORMER,
-    letters,
-    saved,
-    untrained,
-)
+from unit.models import CTC, FAMILIES, INSTANT, INSTANT_TO_MARK, JOINT, LANGUAGE, TRANSFORMER, letters, saved, untrained
+from weft.checkpoints.trained_model import TrainedModel
 from weft.cli.score import score
+from weft.core.codec import EOS
 from weft.core.errors import UserError
-from weft.core.frames import Frames
-from weft.core.marks import END
 from weft.core.padded import Padded
-from weft.engine.perplexity import surprise_of
-from weft.engine.reading import reading_of
-from weft.engine.scoring import Scored, Scorer, Totals, pairs_for
-from weft.engine.translator import Translator
-from weft.search.beam import Beam
-from weft.search.forced import forced_scores
-from weft.search.positions import start_positions, step_positions
-from weft.store.model_folder import Trained
+from weft.core.state import FrameOutput
+from weft.decoding.beam import BeamSearch
+from weft.decoding.forced_decoding import forced_scores
+from weft.decoding.non_autoregressive import initial_position_state, position_step
+from weft.inference.language_model import negative_log_likelihood
+from weft.inference.loader import make_frame_decoder
+from weft.inference.scoring import ScoredPair, Scorer, ScoreTotals, read_scored_pairs
+from weft.inference.translator import Translator
 
 LINES = ["abc", "e", "deadbeef", "cab", "bb", "abcdeabcdeabcdeabcde"]
 PAIRS = [("abc", "cb"), ("", "a"), ("deadbeef", ""), ("cab", "abcdeab"), ("ea", "ä"), ("abcde" * 4, "bad")]
-MODELS: dict[str, Trained] = {
+MODELS: dict[str, TrainedModel] = {
     **{name: untrained(model) for name, model in FAMILIES.items()},
     "joint": untrained(JOINT, translate={"ctc_weight": 0.3}),
-    "ctc": untrained(CTC, translate={"reading": {"type": "prefix-beam", "size": 9, "best": 4}}),
-    "instant": untrained(INSTANT, translate={"reading": "positions"}),
-    "instant-to-mark": untrained(INSTANT_TO_MARK, 2, translate={"reading": "positions"}),
-    "backward": untrained(TRANSFORMER, target=letters().backward()),
+    "ctc": untrained(CTC, translate={"frame_decoder": {"type": "prefix-beam", "size": 9, "n_best": 4}}),
+    "instant": untrained(INSTANT, translate={"frame_decoder": "position-wise"}),
+    "instant-to-mark": untrained(INSTANT_TO_MARK, 2, translate={"frame_decoder": "position-wise"}),
+    "backward": untrained(TRANSFORMER, target=letters().reversed()),
 }
 
 
@@ -52,15 +41,15 @@ MODELS: dict[str, Trained] = {
 def test_a_translation_has_the_score_that_it_was_found_with(name: str) -> None:
     model = MODELS[name]
     settings = model.recipe.translate
-    reading = reading_of(model, settings.reading, "translate.reading")
-    translations = Translator(model, Beam(size=4, best=4), settings, reading).translate(LINES)
+    reading = make_frame_decoder(model, settings.frame_decoder, "translate.frame_decoder")
+    translations = Translator(model, BeamSearch(size=4, n_best=4), settings, reading).translate(LINES)
     found = [(one.source, alternative) for one in translations for alternative in one.alternatives]
     scored = Scorer(model).stream((source, alternative.text) for source, alternative in found)
     compared = 0
     for (_, alternative), one in zip(found, scored, strict=True):
-        if alternative.pieces == one.pieces:  # the text of an unknown piece is other pieces
+        if alternative.tokens == one.tokens:  # the text of an unknown piece is other pieces
             assert one.score == pytest.approx(alternative.score, abs=1e-9)
-            assert one.piece_scores == pytest.approx(alternative.piece_scores, abs=1e-9)
+            assert one.token_scores == pytest.approx(alternative.token_scores, abs=1e-9)
             compared += 1
     assert compared > 2
 
@@ -68,12 +57,12 @@ def test_a_translation_has_the_score_that_it_was_found_with(name: str) -> None:
 @pytest.mark.parametrize("name", MODELS)
 def test_scores_do_not_depend_on_the_batch(name: str) -> None:
     model = MODELS[name]
-    alone = replace(model.recipe, translate=replace(model.recipe.translate, batch_tokens=1, window=1))
+    alone = replace(model.recipe, translate=replace(model.recipe.translate, batch_tokens=1, buffer_size=1))
     together = list(Scorer(model).stream(PAIRS))
     one_by_one = list(Scorer(model._replace(recipe=alone)).stream(PAIRS))
-    assert [one.piece_scores for one in together] == [pytest.approx(one.piece_scores) for one in one_by_one]
+    assert [one.token_scores for one in together] == [pytest.approx(one.token_scores) for one in one_by_one]
     assert [(one.source, one.target) for one in together] == PAIRS
-    assert [one.cut for one in together] == [False] * 5 + [True]
+    assert [one.truncated for one in together] == [False] * 5 + [True]
 
 
 def test_positions_are_scored_one_by_one_and_the_end_by_the_length() -> None:
@@ -81,33 +70,35 @@ def test_positions_are_scored_one_by_one_and_the_end_by_the_length() -> None:
     said = torch.randn(2, 3, 6, generator=draws).log_softmax(-1)
     lengths = torch.randn(2, 4, generator=draws).log_softmax(-1)
     mask = torch.tensor([[True, True, True], [True, True, False]])
-    target = Padded.of([[3, 5, END], [4, 3, 5, END]])
-    [first, second] = forced_scores(step_positions, start_positions(Frames(said, mask, lengths)), target)
+    target = Padded.from_rows([[3, 5, EOS], [4, 3, 5, EOS]])
+    [first, second] = forced_scores(position_step, initial_position_state(FrameOutput(said, mask, lengths)), target)
     assert first.token_scores == pytest.approx([said[0, 0, 3].item(), said[0, 1, 5].item(), lengths[0, 2].item()])
     assert second.score == -math.inf  # three tokens in two frames
-    [first, second] = forced_scores(step_positions, start_positions(Frames(said, mask)), target)
-    assert first.token_scores == pytest.approx([said[0, 0, 3].item(), said[0, 1, 5].item(), said[0, 2, END].item()])
+    [first, second] = forced_scores(position_step, initial_position_state(FrameOutput(said, mask)), target)
+    assert first.token_scores == pytest.approx([said[0, 0, 3].item(), said[0, 1, 5].item(), said[0, 2, EOS].item()])
     assert second.score == -math.inf
 
 
 def test_a_language_model_scores_lines() -> None:
     model, lines = untrained(LANGUAGE), ["abc", "", "edcba"]
     scored = list(Scorer(model).stream(("", line) for line in lines))
-    assert -sum(one.score for one in scored) == pytest.approx(surprise_of(model, model.target_tokenizer.encode(lines)))
-    assert [len(one.pieces) for one in scored] == [4, 1, 6]
-    assert scored[0].pieces == ("a", "b", "c", "<end>")
+    assert -sum(one.score for one in scored) == pytest.approx(
+        negative_log_likelihood(model, model.target_tokenizer.encode(lines))
+    )
+    assert [len(one.tokens) for one in scored] == [4, 1, 6]
+    assert scored[0].tokens == ("a", "b", "c", "<end>")
     assert scored[0].perplexity == pytest.approx(math.exp(-scored[0].score / 4))
 
 
 def test_totals_leave_out_what_cannot_be() -> None:
-    totals = Totals()
+    totals = ScoreTotals()
     for one in (-3.0, -1.0, -math.inf):
-        totals = totals.plus(Scored("", "", one, ("a", "<end>"), (one, 0.0), cut=False))
-    assert totals == Totals(lines=3, tokens=4, score=-4.0, impossible=1)
+        totals = totals.plus(ScoredPair("", "", one, ("a", "<end>"), (one, 0.0), truncated=False))
+    assert totals == ScoreTotals(lines=3, tokens=4, score=-4.0, impossible=1)
     assert str(totals) == (
-        "3 lines, 4 tokens: log-probability -4.0000, perplexity per token 2.7183; without 1 line that cannot be"
+        "3 lines, 4 tokens: log-probability -4.0000, perplexity per token 2.7183; without 1 impossible line"
     )
-    assert Scored("", "", -math.inf, ("<end>",), (-math.inf,), cut=False).perplexity == math.inf
+    assert ScoredPair("", "", -math.inf, ("<end>",), (-math.inf,), truncated=False).perplexity == math.inf
 
 
 def test_what_a_lattice_has_no_frames_for_cannot_be() -> None:
@@ -130,7 +121,7 @@ def test_the_command_writes_a_line_for_each_pair(
     model, source, target = files
     score(model, [source, target], output=tmp_path / "plain")
     told = capsys.readouterr().err
-    assert "weft: sources longer than 12 pieces were cut there, in 1 line: 3\n" in told
+    assert "weft: sources longer than 12 tokens were truncated, in 1 line: 3\n" in told
     assert re.search(r"weft: 3 lines, 9 tokens: log-probability -\d+\.\d+, perplexity per token \d+\.\d+\n", told)
     rows = [line.split("\t") for line in (tmp_path / "plain").read_text("utf-8").split("\n")[:-1]]
     score(model, [source, target], json=True, output=tmp_path / "records")
@@ -138,16 +129,16 @@ def test_the_command_writes_a_line_for_each_pair(
     assert len(rows) == len(records) == 3
     for (total, tokens, perplexity), record in zip(rows, records, strict=True):
         assert float(total) == pytest.approx(record["score"], abs=1e-5)
-        assert int(tokens) == len(record["pieces"]) == len(record["piece_scores"])
+        assert int(tokens) == len(record["tokens"]) == len(record["token_scores"])
         assert float(perplexity) == pytest.approx(record["perplexity"], abs=1e-3)
-    assert records[1] | {"score": 0, "perplexity": 0, "piece_scores": []} == {
+    assert records[1] | {"score": 0, "perplexity": 0, "token_scores": []} == {
         "source": "dead",
         "target": "ä",
         "score": 0,
         "perplexity": 0,
-        "cut": False,
-        "pieces": ["<unk>", "<end>"],
-        "piece_scores": [],
+        "truncated": False,
+        "tokens": ["<unk>", "<end>"],
+        "token_scores": [],
     }
 
 
@@ -155,9 +146,9 @@ def test_a_table_holds_both_sides(files: tuple[Path, Path, Path], tmp_path: Path
     table = tmp_path / "pairs.tsv"
     table.write_text("abc\tcb\n", "utf-8")
     scorer = Scorer(untrained(TRANSFORMER))
-    assert list(pairs_for(scorer, [table])) == [("abc", "cb")]
-    assert next(iter(pairs_for(scorer, files[1:]))) == ("abc", "cb")
-    assert next(iter(pairs_for(Scorer(untrained(LANGUAGE)), [files[1]]))) == ("", "abc")
+    assert list(read_scored_pairs(scorer, [table])) == [("abc", "cb")]
+    assert next(iter(read_scored_pairs(scorer, files[1:]))) == ("abc", "cb")
+    assert next(iter(read_scored_pairs(Scorer(untrained(LANGUAGE)), [files[1]]))) == ("", "abc")
 
 
 def test_mistakes_are_told(files: tuple[Path, Path, Path], tmp_path: Path) -> None:
@@ -170,8 +161,8 @@ def test_mistakes_are_told(files: tuple[Path, Path, Path], tmp_path: Path) -> No
     assert not (tmp_path / "none").exists()
     with pytest.raises(UserError, match="nowhere: there is no such folder"):
         score(Path("nowhere"), [source, target])
-    with pytest.raises(UserError, match="a language model reads no source: give it one text file, whose lines to"):
-        pairs_for(Scorer(untrained(LANGUAGE)), [source, target])
-    short = TRANSFORMER | {"target": {"dim": 8, "positions": {"type": "learned", "limit": 4}}}
-    with pytest.raises(UserError, match="line 2: the target has 4 pieces, but this model has positions for 3"):
+    with pytest.raises(UserError, match="a language model scores the lines of one text file"):
+        read_scored_pairs(Scorer(untrained(LANGUAGE)), [source, target])
+    short = TRANSFORMER | {"target": {"dim": 8, "positions": {"type": "learned", "max_length": 4}}}
+    with pytest.raises(UserError, match="line 2: the target has 4 tokens, but this model has positions for 3"):
         list(Scorer(untrained(short)).stream([("a", "abc"), ("a", "abcd")]))

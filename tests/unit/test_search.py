@@ -10,22 +10,33 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
+from weft.core.annotations import Factory
+from weft.core.codec import BOS, EOS, NUM_SPECIAL_TOKENS, PAD
 from weft.core.errors import UserError
-from weft.core.marks import BEGIN, END, FIRST_PIECE, PAD
 from weft.core.padded import Padded
-from weft.core.state import Hypothesis, Scores, State
-from weft.core.types import Make
-from weft.search.beam import Beam
-from weft.search.diverse import DiverseBeam
-from weft.search.exhaustive import Exhaustive
-from weft.search.forced import forced_scores
-from weft.search.greedy import Greedy
-from weft.search.rankings import GNMT, Average, NoPenalty, Ranking, Reward
-from weft.search.role import Search
-from weft.search.top import top
+from weft.core.state import Hypothesis, State, StepOutput
+from weft.decoding.beam import BeamSearch
+from weft.decoding.diverse_beam import DiverseBeamSearch
+from weft.decoding.exhaustive import ExhaustiveSearch
+from weft.decoding.forced_decoding import forced_scores
+from weft.decoding.greedy import GreedySearch
+from weft.decoding.length_penalty import (
+    AverageLengthPenalty,
+    GNMTLengthPenalty,
+    LengthPenalty,
+    NoLengthPenalty,
+    WordReward,
+)
+from weft.decoding.search import Search, stable_topk
 
 ROWS, SOURCE = 997, 3
-PENALTIES = [NoPenalty, Average, GNMT, partial(Average, alpha=0.5), Reward]
+PENALTIES = [
+    NoLengthPenalty,
+    AverageLengthPenalty,
+    GNMTLengthPenalty,
+    partial(AverageLengthPenalty, alpha=0.5),
+    WordReward,
+]
 LIMIT = torch.tensor([3, 0, 4, 1, 2, 4])
 LINES = torch.arange(6)
 
@@ -36,7 +47,7 @@ class Toy:
     def __init__(self, seed: int, vocabulary: int = 6, end: float = 0.0):
         generator = torch.Generator().manual_seed(seed)
         logits = torch.randn(ROWS, vocabulary, generator=generator, dtype=torch.float64)
-        logits[:, END] += end
+        logits[:, EOS] += end
         self.log_probs = logits.log_softmax(1)
         self.looks = torch.rand(ROWS, SOURCE, generator=generator, dtype=torch.float64)
         self.sentences_seen: list[int] = []
@@ -46,7 +57,7 @@ class Toy:
         numbers = torch.arange(sentences)
         return State(memory=(numbers * 7919 + 13, numbers), carry=(torch.zeros(sentences, dtype=torch.long), numbers))
 
-    def __call__(self, tokens: Tensor, state: State) -> tuple[Scores, State]:
+    def __call__(self, tokens: Tensor, state: State) -> tuple[StepOutput, State]:
         (seeds, numbers), (prefixes, owners) = state.memory, state.carry
         assert isinstance(seeds, Tensor)
         assert isinstance(numbers, Tensor)
@@ -58,7 +69,7 @@ class Toy:
         assert torch.equal(owners, numbers.repeat_interleave(width))
         prefixes = (prefixes * 1_000_003 + tokens + 1) % 2**31
         rows = (prefixes + seeds.repeat_interleave(width)) % ROWS
-        return Scores(self.log_probs[rows], self.looks[rows]), State(state.memory, (prefixes, owners))
+        return StepOutput(self.log_probs[rows], self.looks[rows]), State(state.memory, (prefixes, owners))
 
 
 def fixed(*rows: Sequence[float]) -> tuple["Toy", State]:
@@ -66,31 +77,31 @@ def fixed(*rows: Sequence[float]) -> tuple["Toy", State]:
     table = torch.tensor(rows, dtype=torch.float64)
 
     class Fixed(Toy):
-        def __call__(self, tokens: Tensor, state: State) -> tuple[Scores, State]:
+        def __call__(self, tokens: Tensor, state: State) -> tuple[StepOutput, State]:
             self.rows_seen.append(len(tokens))
             (lengths,) = state.carry
             assert isinstance(lengths, Tensor)
-            return Scores(table[lengths.clamp(max=len(table) - 1)], None), State(state.memory, (lengths + 1,))
+            return StepOutput(table[lengths.clamp(max=len(table) - 1)], None), State(state.memory, (lengths + 1,))
 
     return Fixed(0), State(memory=torch.zeros(1, 2), carry=(torch.zeros(1, dtype=torch.long),))
 
 
-def brute_force(toy: Toy, sentences: int, limit: Tensor, penalty: Ranking) -> list[list[Hypothesis]]:
+def brute_force(toy: Toy, sentences: int, limit: Tensor, penalty: LengthPenalty) -> list[list[Hypothesis]]:
     """Every output there is, best first."""
-    pieces = range(FIRST_PIECE, toy.log_probs.shape[1])
+    pieces = range(NUM_SPECIAL_TOKENS, toy.log_probs.shape[1])
     results = []
     for sentence in range(sentences):
         outputs = [
-            [*tokens, END] for length in range(int(limit[sentence]) + 1) for tokens in product(pieces, repeat=length)
+            [*tokens, EOS] for length in range(int(limit[sentence]) + 1) for tokens in product(pieces, repeat=length)
         ]
         row = torch.tensor([sentence])
         state = toy.start(sentences).select(row, row.repeat(len(outputs)))
-        everything = forced_scores(toy, state, Padded.of(outputs))
+        everything = forced_scores(toy, state, Padded.from_rows(outputs))
         results.append(sorted(everything, key=lambda found: -normalised(found, penalty)))
     return results
 
 
-def normalised(hypothesis: Hypothesis, penalty: Ranking) -> float:
+def normalised(hypothesis: Hypothesis, penalty: LengthPenalty) -> float:
     score = torch.tensor(hypothesis.score, dtype=torch.float64)
     return float(penalty(score, torch.full_like(score, len(hypothesis.token_scores))))
 
@@ -104,49 +115,49 @@ def assert_same(found: list[list[Hypothesis]], wanted: list[list[Hypothesis]]) -
 
 
 SEARCHES: list[Search] = [
-    Greedy(),
-    Beam(size=1),
-    Beam(size=3, best=2),
-    Beam(size=4, best=4, stop="limit"),
-    Beam(size=3, best=3, keep_greedy=True),
-    Beam(size=2, length_penalty=NoPenalty, stop="limit"),
-    Beam(size=3, best=2, length_penalty=Reward, stop="limit"),
-    Beam(size=3, best=2, stop="top"),
-    DiverseBeam(size=4, groups=2, best=3, stop="limit"),
-    Exhaustive(best=3),
+    GreedySearch(),
+    BeamSearch(size=1),
+    BeamSearch(size=3, n_best=2),
+    BeamSearch(size=4, n_best=4, stop_rule="limit"),
+    BeamSearch(size=3, n_best=3, keep_greedy=True),
+    BeamSearch(size=2, length_penalty=NoLengthPenalty, stop_rule="limit"),
+    BeamSearch(size=3, n_best=2, length_penalty=WordReward, stop_rule="limit"),
+    BeamSearch(size=3, n_best=2, stop_rule="top"),
+    DiverseBeamSearch(size=4, groups=2, n_best=3, stop_rule="limit"),
+    ExhaustiveSearch(n_best=3),
 ]
 
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("penalty", PENALTIES)
-def test_beam_of_one_is_greedy(seed: int, penalty: Make[Ranking]) -> None:
+def test_beam_of_one_is_greedy(seed: int, penalty: Factory[LengthPenalty]) -> None:
     toy = Toy(seed)
-    beam = Beam(size=1, length_penalty=penalty)(toy, toy.start(6), LIMIT, LINES)
-    greedy = Greedy()(toy, toy.start(6), LIMIT, LINES)
+    beam = BeamSearch(size=1, length_penalty=penalty)(toy, toy.start(6), LIMIT, LINES)
+    greedy = GreedySearch()(toy, toy.start(6), LIMIT, LINES)
     assert beam == greedy
     assert all(len(row) == 1 for row in greedy)
 
 
 def test_greedy_takes_the_most_probable_token_each_time() -> None:
     toy = Toy(3, end=-1.0)
-    for sentence, (found,) in enumerate(Greedy()(toy, toy.start(6), LIMIT, LINES)):
+    for sentence, (found,) in enumerate(GreedySearch()(toy, toy.start(6), LIMIT, LINES)):
         row = torch.tensor([sentence])
         state = toy.start(6).select(row, row)
-        last = torch.tensor([BEGIN])
-        for token in [*found.tokens, END]:
+        last = torch.tensor([BOS])
+        for token in [*found.tokens, EOS]:
             scores, state = toy(last, state)
-            best = int(scores.log_probs[0, END:].argmax()) + END
-            assert token == best or (token == END and len(found.tokens) == LIMIT[sentence])
+            best = int(scores.log_probs[0, EOS:].argmax()) + EOS
+            assert token == best or (token == EOS and len(found.tokens) == LIMIT[sentence])
             last = torch.tensor([token])
 
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("penalty", PENALTIES)
-def test_wide_beam_and_exhaustive_are_brute_force(seed: int, penalty: Make[Ranking]) -> None:
+def test_wide_beam_and_exhaustive_are_brute_force(seed: int, penalty: Factory[LengthPenalty]) -> None:
     toy = Toy(seed, end=-0.5)
     wanted = [row[:3] for row in brute_force(toy, 6, LIMIT, penalty())]
-    beam = Beam(size=100, best=3, length_penalty=penalty, stop="limit")(toy, toy.start(6), LIMIT, LINES)
-    exhaustive = Exhaustive(best=3, length_penalty=penalty)(toy, toy.start(6), LIMIT, LINES)
+    beam = BeamSearch(size=100, n_best=3, length_penalty=penalty, stop_rule="limit")(toy, toy.start(6), LIMIT, LINES)
+    exhaustive = ExhaustiveSearch(n_best=3, length_penalty=penalty)(toy, toy.start(6), LIMIT, LINES)
     assert_same(beam, wanted)
     assert_same(exhaustive, wanted)
 
@@ -158,9 +169,10 @@ def test_a_beam_can_lose_what_greedy_search_finds_unless_it_keeps_that() -> None
     def found(search: Search) -> list[float]:
         return [best.score for [best] in search(toy, toy.start(sentences), limit, lines)]
 
-    greedy = found(Greedy())
+    greedy = found(GreedySearch())
     beam, kept = (
-        found(Beam(size=2, length_penalty=NoPenalty, stop="limit", keep_greedy=keep)) for keep in (False, True)
+        found(BeamSearch(size=2, length_penalty=NoLengthPenalty, stop_rule="limit", keep_greedy=keep))
+        for keep in (False, True)
     )
     assert any(score < least - 1e-9 for score, least in zip(beam, greedy, strict=True))
     assert all(score >= least - 1e-9 for score, least in zip(kept, greedy, strict=True))
@@ -169,13 +181,13 @@ def test_a_beam_can_lose_what_greedy_search_finds_unless_it_keeps_that() -> None
 
 def test_normalisation_changes_the_winner() -> None:
     toy = Toy(0, end=-0.5)
-    plain = Exhaustive(length_penalty=NoPenalty)(toy, toy.start(6), LIMIT, LINES)
-    assert plain != Exhaustive(length_penalty=Average)(toy, toy.start(6), LIMIT, LINES)
+    plain = ExhaustiveSearch(length_penalty=NoLengthPenalty)(toy, toy.start(6), LIMIT, LINES)
+    assert plain != ExhaustiveSearch(length_penalty=AverageLengthPenalty)(toy, toy.start(6), LIMIT, LINES)
 
 
 def test_exhaustive_tries_the_most_probable_first() -> None:
     toy, state = fixed([0, 0, -9, -5, -0.1], [0, 0, -0.1, -9, -9])
-    (found,) = Exhaustive(length_penalty=NoPenalty)(toy, state, torch.tensor([9]), LINES[:1])
+    (found,) = ExhaustiveSearch(length_penalty=NoLengthPenalty)(toy, state, torch.tensor([9]), LINES[:1])
     assert found[0].tokens == (4,)
     assert len(toy.rows_seen) == 2
 
@@ -183,7 +195,7 @@ def test_exhaustive_tries_the_most_probable_first() -> None:
 def test_exhaustive_prunes() -> None:
     toy = Toy(1, end=2.0)
     limit = torch.tensor([5])
-    Exhaustive(length_penalty=NoPenalty)(toy, toy.start(1), limit, LINES[:1])
+    ExhaustiveSearch(length_penalty=NoLengthPenalty)(toy, toy.start(1), limit, LINES[:1])
     prefixes = sum(3**length for length in range(6))
     assert len(toy.rows_seen) < prefixes / 4
 
@@ -195,7 +207,7 @@ def test_returned_score_is_forced_score(search: Search) -> None:
         assert hypotheses
         row = torch.tensor([sentence])
         state = toy.start(6).select(row, row.repeat(len(hypotheses)))
-        forced = forced_scores(toy, state, Padded.of([[*one.tokens, END] for one in hypotheses]))
+        forced = forced_scores(toy, state, Padded.from_rows([[*one.tokens, EOS] for one in hypotheses]))
         assert_same([hypotheses], [forced])
 
 
@@ -226,14 +238,14 @@ def test_limits_hold_and_no_output_comes_twice(search: Search) -> None:
     found = search(toy, toy.start(6), LIMIT, LINES)
     for hypotheses, limit in zip(found, LIMIT.tolist(), strict=True):
         assert all(len(one.tokens) <= limit for one in hypotheses)
-        assert all(min(one.tokens, default=FIRST_PIECE) >= FIRST_PIECE for one in hypotheses)
+        assert all(min(one.tokens, default=NUM_SPECIAL_TOKENS) >= NUM_SPECIAL_TOKENS for one in hypotheses)
         assert len({one.tokens for one in hypotheses}) == len(hypotheses)
 
 
 @pytest.mark.parametrize("penalty", PENALTIES)
-def test_best_come_first(penalty: Make[Ranking]) -> None:
+def test_best_come_first(penalty: Factory[LengthPenalty]) -> None:
     toy = Toy(9)
-    for hypotheses in Beam(size=4, best=4, length_penalty=penalty)(toy, toy.start(6), LIMIT, LINES):
+    for hypotheses in BeamSearch(size=4, n_best=4, length_penalty=penalty)(toy, toy.start(6), LIMIT, LINES):
         scores = [normalised(one, penalty()) for one in hypotheses]
         assert scores == sorted(scores, reverse=True)
 
@@ -241,7 +253,7 @@ def test_best_come_first(penalty: Make[Ranking]) -> None:
 @pytest.mark.parametrize("width", [1, 4])
 def test_memory_is_not_repeated_and_finished_sentences_leave(width: int) -> None:
     toy = Toy(2, end=-1.0)
-    Beam(size=width)(toy, toy.start(6), LIMIT, LINES)
+    BeamSearch(size=width)(toy, toy.start(6), LIMIT, LINES)
     assert toy.sentences_seen[0] == 6
     assert toy.sentences_seen == sorted(toy.sentences_seen, reverse=True)
     assert toy.sentences_seen[1] <= 5  # the sentence with limit 0 has left
@@ -250,7 +262,7 @@ def test_memory_is_not_repeated_and_finished_sentences_leave(width: int) -> None
 
 def test_greedy_lets_finished_sentences_leave() -> None:
     toy = Toy(2, end=-1.0)
-    Greedy()(toy, toy.start(6), LIMIT, LINES)
+    GreedySearch()(toy, toy.start(6), LIMIT, LINES)
     assert toy.sentences_seen[0] == 6
     assert toy.sentences_seen[1] <= 5
     assert toy.rows_seen == toy.sentences_seen
@@ -259,12 +271,13 @@ def test_greedy_lets_finished_sentences_leave() -> None:
 def test_stopping_rules() -> None:
     toy = Toy(8)
     limit = torch.full((6,), 12)
-    early = Beam(size=3, length_penalty=Average)(toy, toy.start(6), limit, LINES)
+    early = BeamSearch(size=3, length_penalty=AverageLengthPenalty)(toy, toy.start(6), limit, LINES)
     steps = len(toy.rows_seen)
-    late = Beam(size=3, length_penalty=Average, stop="limit")(toy, toy.start(6), limit, LINES)
+    late = BeamSearch(size=3, length_penalty=AverageLengthPenalty, stop_rule="limit")(toy, toy.start(6), limit, LINES)
     assert steps < len(toy.rows_seen) - steps
     better = [
-        normalised(one, Average()) - normalised(other, Average()) for (one,), (other,) in zip(late, early, strict=True)
+        normalised(one, AverageLengthPenalty()) - normalised(other, AverageLengthPenalty())
+        for (one,), (other,) in zip(late, early, strict=True)
     ]
     assert min(better) >= 0
     assert max(better) > 0
@@ -275,26 +288,34 @@ def test_first_and_top_stop_with_an_end() -> None:
     told = {}
     for stop in ("first", "top", "finished"):
         toy, state = fixed(*rows)
-        (found,) = Beam(size=3, length_penalty=NoPenalty, stop=stop)(toy, state, torch.tensor([9]), LINES[:1])
+        (found,) = BeamSearch(size=3, length_penalty=NoLengthPenalty, stop_rule=stop)(
+            toy, state, torch.tensor([9]), LINES[:1]
+        )
         told[stop] = (found[0].tokens, len(toy.rows_seen))
     assert told["first"] == ((), 1)  # -3 is among the first three
     assert told["top"] == ((3, 3), 3)  # -2.1 is better than what does not end
     assert told["finished"] == ((3, 3), 3)
     toy, state = fixed(*rows)
-    (found,) = Beam(size=3, best=2, length_penalty=NoPenalty, stop="first")(toy, state, torch.tensor([9]), LINES[:1])
+    (found,) = BeamSearch(size=3, n_best=2, length_penalty=NoLengthPenalty, stop_rule="first")(
+        toy, state, torch.tensor([9]), LINES[:1]
+    )
     assert [one.tokens for one in found] == [(3,), ()]  # as soon as there are two
 
 
 def test_limit_rule_stops_when_nothing_can_win() -> None:
     toy, state = fixed([0, 0, -0.1, -3, -4])
-    (found,) = Beam(size=2, length_penalty=NoPenalty, stop="limit")(toy, state, torch.tensor([50]), LINES[:1])
+    (found,) = BeamSearch(size=2, length_penalty=NoLengthPenalty, stop_rule="limit")(
+        toy, state, torch.tensor([50]), LINES[:1]
+    )
     assert found[0].tokens == ()
     assert len(toy.rows_seen) == 1
 
 
 def test_limit_rule_goes_on_while_the_longest_output_can_win() -> None:
     toy, state = fixed([0, 0, -1, -1.5, -9], [0, 0, -0.1, -9, -9])
-    (found,) = Beam(size=2, length_penalty=Average, stop="limit")(toy, state, torch.tensor([1]), LINES[:1])
+    (found,) = BeamSearch(size=2, length_penalty=AverageLengthPenalty, stop_rule="limit")(
+        toy, state, torch.tensor([1]), LINES[:1]
+    )
     assert found[0].tokens == (3,)  # -1.6 / 2 is better than -1 / 1, although -1.5 / 1 is not
 
 
@@ -321,19 +342,21 @@ def test_end_that_was_forced_is_not_finished(search: Search) -> None:
 @pytest.mark.parametrize("vocabulary", [3, 4])
 def test_beam_wider_than_there_are_candidates(vocabulary: int) -> None:
     toy = Toy(6, vocabulary)
-    beam = Beam(size=7, best=7, stop="limit")(toy, toy.start(6), LIMIT, LINES)
-    assert_same(beam, brute_force(toy, 6, LIMIT, Average()))
+    beam = BeamSearch(size=7, n_best=7, stop_rule="limit")(toy, toy.start(6), LIMIT, LINES)
+    assert_same(beam, brute_force(toy, 6, LIMIT, AverageLengthPenalty()))
 
 
-@pytest.mark.parametrize("search", [Greedy(), Beam(size=1), Beam(size=2), Beam(size=2, stop="limit")])
+@pytest.mark.parametrize(
+    "search", [GreedySearch(), BeamSearch(size=1), BeamSearch(size=2), BeamSearch(size=2, stop_rule="limit")]
+)
 def test_of_equal_tokens_the_lowest_id_wins(search: Search) -> None:
     toy, state = fixed([-1, -1, -5] + [-1] * 300, [-1, -1, -0.5] + [-1] * 300)
-    assert search(toy, state, torch.tensor([4]), LINES[:1])[0][0].tokens == (FIRST_PIECE,)
+    assert search(toy, state, torch.tensor([4]), LINES[:1])[0][0].tokens == (NUM_SPECIAL_TOKENS,)
 
 
 def test_ties_across_hypotheses_keep_the_order() -> None:
     toy, state = fixed([0, 0, -9, -1, -1, -1], [0, 0, -9, -1, -1, -1], [0, 0, -1, -9, -9, -9])
-    (found,) = Beam(size=4, best=4)(toy, state, torch.tensor([5]), LINES[:1])
+    (found,) = BeamSearch(size=4, n_best=4)(toy, state, torch.tensor([5]), LINES[:1])
     assert [one.tokens for one in found] == [(3, 3), (3, 4), (3, 5), (4, 3)]
 
 
@@ -365,27 +388,30 @@ def test_no_sentences(search: Search) -> None:
 def test_other_precisions(dtype: torch.dtype) -> None:
     toy = Toy(10, end=-1.0)
     toy.log_probs = toy.log_probs.to(dtype)
-    beam = Beam(size=100, stop="limit")(toy, toy.start(6), LIMIT, LINES)
-    assert_same(beam, Exhaustive()(toy, toy.start(6), LIMIT, LINES))
+    beam = BeamSearch(size=100, stop_rule="limit")(toy, toy.start(6), LIMIT, LINES)
+    assert_same(beam, ExhaustiveSearch()(toy, toy.start(6), LIMIT, LINES))
 
 
 def test_a_reward_is_counted_up_to_the_limit() -> None:
     toy, state = fixed([0, 0, -1, -1.5, -9], [0, 0, -0.1, -9, -9])
-    rewarded = partial(Reward, gamma=0.7)
-    for search in (Beam(size=2, length_penalty=rewarded, stop="limit"), Exhaustive(length_penalty=rewarded)):
+    rewarded = partial(WordReward, gamma=0.7)
+    for search in (
+        BeamSearch(size=2, length_penalty=rewarded, stop_rule="limit"),
+        ExhaustiveSearch(length_penalty=rewarded),
+    ):
         (found,) = search(toy, state, torch.tensor([1]), LINES[:1])
         assert found[0].tokens == (3,)  # -1.6 + 1.4 is better than -1 + 0.7, although -1.5 + 0.7 is not
 
 
 def test_more_hypotheses_than_the_beam_holds() -> None:
-    with pytest.raises(UserError, match="best is 6 but the beam's size is 5"):
-        Beam(best=6)
+    with pytest.raises(UserError, match="best is 6 but the beam size is 5"):
+        BeamSearch(n_best=6)
 
 
 def test_forced_scores_are_the_models() -> None:
     toy, state = fixed([0, 0, -3, -1, -2], [0, 0, -4, -5, -6], [0, 0, -7, -8, -9])
     state = state.select(torch.tensor([0]), torch.tensor([0, 0, 0]))
-    ended, empty, cut = forced_scores(toy, state, Padded.of([[4, 3, END], [END], [3, 4]]))
+    ended, empty, cut = forced_scores(toy, state, Padded.from_rows([[4, 3, EOS], [EOS], [3, 4]]))
     assert ended == Hypothesis((4, 3), -14, (-2, -5, -7), finished=True)
     assert empty == Hypothesis((), -3, (-3,), finished=True)
     assert cut == Hypothesis((3, 4), -7, (-1, -6), finished=False)
@@ -393,16 +419,16 @@ def test_forced_scores_are_the_models() -> None:
 
 def test_rankings() -> None:
     scores, lengths = torch.tensor([-2.0, -8.0, -9.0]), torch.tensor([1.0, 4.0, 7.0])
-    assert NoPenalty()(scores, lengths).tolist() == [-2, -8, -9]
-    assert Average()(scores, lengths).tolist() == pytest.approx([-2, -2, -9 / 7])
-    assert Average(alpha=0.5)(scores, lengths).tolist() == pytest.approx([-2, -4, -9 / 7**0.5])
-    assert GNMT(alpha=2)(scores, lengths).tolist() == pytest.approx([-2, -8 / 2.25, -9 / 4])
-    assert Reward(gamma=0.25)(scores, lengths).tolist() == pytest.approx([-1.75, -7, -7.25])
+    assert NoLengthPenalty()(scores, lengths).tolist() == [-2, -8, -9]
+    assert AverageLengthPenalty()(scores, lengths).tolist() == pytest.approx([-2, -2, -9 / 7])
+    assert AverageLengthPenalty(alpha=0.5)(scores, lengths).tolist() == pytest.approx([-2, -4, -9 / 7**0.5])
+    assert GNMTLengthPenalty(alpha=2)(scores, lengths).tolist() == pytest.approx([-2, -8 / 2.25, -9 / 4])
+    assert WordReward(gamma=0.25)(scores, lengths).tolist() == pytest.approx([-1.75, -7, -7.25])
 
 
 @given(st.lists(st.lists(st.sampled_from([-1.0, -2.0, -3.0, float("-inf")]), min_size=9, max_size=9), min_size=1))
 def test_top_is_a_stable_sort(rows: list[list[float]]) -> None:
-    values, columns = top(torch.tensor(rows), 4)
+    values, columns = stable_topk(torch.tensor(rows), 4)
     for row, best, places in zip(rows, values.tolist(), columns.tolist(), strict=True):
         order = sorted(range(9), key=lambda column: -row[column])
         possible = sum(value > float("-inf") for value in row[:9])
@@ -412,7 +438,7 @@ def test_top_is_a_stable_sort(rows: list[list[float]]) -> None:
 
 def test_marks_are_never_produced_even_when_most_probable() -> None:
     toy = Toy(13)
-    toy.log_probs[:, [PAD, BEGIN]] = 0.0
+    toy.log_probs[:, [PAD, BOS]] = 0.0
     for search in SEARCHES:
         found = search(toy, toy.start(6), LIMIT, LINES)
-        assert not {PAD, BEGIN, END} & {token for row in found for one in row for token in one.tokens}
+        assert not {PAD, BOS, EOS} & {token for row in found for one in row for token in one.tokens}

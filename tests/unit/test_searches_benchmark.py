@@ -14,12 +14,12 @@ from benchmarks.page import BEGIN, END
 from benchmarks.searches import main
 
 from unit.models import BAHDANAU, SUTSKEVER, saved, untrained
-from weft.config.load import load_recipe
-from weft.config.reader import describe
+from weft.config.recipe import load_recipe
 from weft.config.registry import REGISTRY
+from weft.config.serialization import to_dict
 from weft.core.errors import UserError
-from weft.search.rankings import Ranking
-from weft.search.role import Search
+from weft.decoding.length_penalty import LengthPenalty
+from weft.decoding.search import Search
 
 REFERENCES = ["a man sleeps .", "two dogs run on grass .", "a small child ."]
 FACTS = {"cpu": "x", "cores": 2, "threads": 1, "torch": "2", "split": "valid", "lines": 3, "source": "a", "target": "b"}
@@ -47,14 +47,14 @@ def rows() -> list[Row]:
 
 def search_of(name: str) -> dict[str, Any]:
     """The search that the settings of this name make, as a recipe has it."""
-    node: dict[str, Any] = describe(load_recipe({}, SEARCHES[name]), REGISTRY)["translate"]["search"]
+    node: dict[str, Any] = to_dict(load_recipe({}, SEARCHES[name]), REGISTRY)["translate"]["search"]
     return node
 
 
 def test_every_ranking_and_every_search_for_long_outputs_is_compared() -> None:
     made = [search_of(name) for name in SEARCHES]
     rankings = [node["length_penalty"]["type"] for node in made if node["type"] == "beam" and node["size"] == 5]
-    assert set(rankings) == set(REGISTRY[Ranking])
+    assert set(rankings) == set(REGISTRY[LengthPenalty])
     assert {node["type"] for node in made} == set(REGISTRY[Search]) - {"exhaustive"}
 
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from weft.core.errors import UserError
 from weft.text import sentences
-from weft.text.sentences import Layout, Splitter
+from weft.text.sentences import SegmentedLine, SentenceSplitter
 
 LANGUAGES = ["en", "de", "fr", "zh", "ja", "ar", "hi", "my", "hy", "el", "kk", "ru", "xx"]
 TELLING = [
@@ -41,8 +41,8 @@ LINES = st.one_of(
 @example("B\u3000. ", "fr")  # where sentencex itself panics
 @example("J\u00a0. Dupont. Oui.", "fr")
 def test_nothing_is_lost(line: str, language: str) -> None:
-    layout = Splitter(language)(line)
-    assert layout.filled(layout.sentences) == line
+    layout = SentenceSplitter(language)(line)
+    assert layout.fill(layout.sentences) == line
     assert len(layout.gaps) == len(layout.sentences) + 1
     for sentence in layout.sentences:
         assert sentence == sentence.strip()
@@ -54,8 +54,8 @@ def test_nothing_is_lost(line: str, language: str) -> None:
 )
 def test_nothing_is_lost_whatever_the_library_says(wrong: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sentences, "segment", lambda language, text: wrong)
-    layout = Splitter()("Hello. You there.")
-    assert layout.filled(layout.sentences) == "Hello. You there."
+    layout = SentenceSplitter()("Hello. You there.")
+    assert layout.fill(layout.sentences) == "Hello. You there."
 
 
 @pytest.mark.parametrize(
@@ -80,34 +80,34 @@ def test_nothing_is_lost_whatever_the_library_says(wrong: list[str], monkeypatch
     ],
 )
 def test_sentences_and_what_stands_around_them(line: str, gaps: list[str], found: list[str]) -> None:
-    assert Splitter()(line) == Layout(tuple(gaps), tuple(found))
+    assert SentenceSplitter()(line) == SegmentedLine(tuple(gaps), tuple(found))
 
 
 @pytest.mark.parametrize(
     "line", ["", " ", "\t\u3000", "-", "- ", "1.", " 2) ", "-----", "* * *", "***", ">", "...", "🐈"]
 )
 def test_lines_without_a_sentence(line: str) -> None:
-    assert Splitter()(line) == Layout((line,), ())
+    assert SentenceSplitter()(line) == SegmentedLine((line,), ())
 
 
 def test_each_language_has_its_rules() -> None:
     line = "Am 3. Oktober war es kalt."
-    assert len(Splitter("en")(line).sentences) > len(Splitter("de")(line).sentences) == 1
+    assert len(SentenceSplitter("en")(line).sentences) > len(SentenceSplitter("de")(line).sentences) == 1
 
 
 @pytest.mark.parametrize("code", ["de", "DE", "de-AT", "de_CH", "de-DE-1996"])
 def test_a_region_changes_nothing(code: str) -> None:
-    assert Splitter(code).language == "de"
+    assert SentenceSplitter(code).language == "de"
 
 
 @pytest.mark.parametrize("code", ["qq", "tlh"])
 def test_a_language_without_rules_has_english_ones(code: str) -> None:
     line = "Mr. Smith went. He left, e.g. to Rome. So what?"
-    assert Splitter(code)(line) == Splitter("en")(line)
+    assert SentenceSplitter(code)(line) == SentenceSplitter("en")(line)
 
 
 @pytest.mark.parametrize("code", ["", "e", "english", "en-", "en US", "日本", "en\n"])
 def test_what_is_no_code_is_told(code: str) -> None:
     with pytest.raises(UserError) as caught:
-        Splitter(code)
-    assert str(caught.value) == f'language "{code}": should be a code such as en, de or pt-BR'
+        SentenceSplitter(code)
+    assert str(caught.value) == f'language "{code}": not a language code. Use a code such as en, de or pt-BR.'

@@ -3,67 +3,67 @@
 from pathlib import Path
 
 import pytest
+from prometheus_client import generate_latest
 
 from weft.core.errors import UserError
-from weft.serve.detect import detect
-from weft.serve.keys import Keys, read_keys
-from weft.serve.languages import Pair, name_of, pair_of, read_pair
-from weft.serve.limits import Limits, read_limits
-from weft.serve.metrics import Metrics
-from weft.serve.refusal import RefusedError
-from weft.serve.served import names_of
+from weft.data.languages import LanguagePair, detect_language, infer_language_pair, language_name, parse_language_pair
+from weft.serve.auth import ApiKeys, read_api_keys
+from weft.serve.http_errors import ApiError
+from weft.serve.limits import ServerLimits, parse_limits
+from weft.serve.middleware import ServerMetrics
+from weft.serve.model_pool import model_names
 
 
 def test_every_limit_can_be_changed() -> None:
-    assert read_limits(["queue=5", "beam=2"]) == Limits(queue=5, beam=2)
-    assert read_limits([]) == Limits()
+    assert parse_limits(["queue=5", "beam=2"]) == ServerLimits(queue=5, beam=2)
+    assert parse_limits([]) == ServerLimits()
 
 
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
-        ("queue", "should be a whole number above 0, as queue=2000"),
+        ("queue", "must be a whole number above 0, for example queue=2000"),
         ("queue=0", "above 0"),
         ("queue=-1", "above 0"),
         ("queue=²", "above 0"),
         ("queues=3", 'no limit "queues"'),
-        ("queues=3", "Is it queue?"),
+        ("queues=3", "Did you mean queue?"),
     ],
 )
 def test_a_wrong_limit_is_told(wrong: str, told: str) -> None:
     with pytest.raises(UserError) as caught:
-        read_limits([wrong])
+        parse_limits([wrong])
     assert told in str(caught.value)
 
 
 @pytest.mark.parametrize(
     ("files", "pair"),
     [
-        (("train.en", "train.de"), Pair("en", "de")),
-        (("a/b.train.en.gz", "b.pt-BR"), Pair("en", "pt-BR")),
-        (("shards/*.en.xz", "shards/*.de.xz"), Pair("en", "de")),
+        (("train.en", "train.de"), LanguagePair("en", "de")),
+        (("a/b.train.en.gz", "b.pt-BR"), LanguagePair("en", "pt-BR")),
+        (("shards/*.en.xz", "shards/*.de.xz"), LanguagePair("en", "de")),
     ],
 )
-def test_languages_are_told_by_the_files(files: tuple[str, ...], pair: Pair) -> None:
-    assert pair_of({"data": {"train": files}}, "run") == pair
+def test_languages_are_told_by_the_files(files: tuple[str, ...], pair: LanguagePair) -> None:
+    assert infer_language_pair({"data": {"train": files}}, "run") == pair
 
 
 @pytest.mark.parametrize("files", [(), ("train.tsv",), ("train.source", "train.target"), ("a.en", "b.en"), ("a", "b")])
 def test_where_files_tell_no_languages_they_are_asked_for(files: tuple[str, ...]) -> None:
     with pytest.raises(UserError) as caught:
-        pair_of({"data": {"train": files}}, "run")
+        infer_language_pair({"data": {"train": files}}, "run")
     assert "--languages en:de" in str(caught.value)
 
 
 @pytest.mark.parametrize("wrong", ["en", "en:", "en:de:fr", "english:german", "en:en", ":"])
 def test_wrong_languages_are_told(wrong: str) -> None:
     with pytest.raises(UserError) as caught:
-        read_pair(wrong)
+        parse_language_pair(wrong)
     assert f"--languages {wrong}" in str(caught.value)
 
 
 def test_languages_have_names() -> None:
-    assert [name_of(code) for code in ("de", "pt-BR", "xyz")] == ["German", "Portuguese", "xyz"]
+    assert [language_name(code) for code in ("de", "pt-BR", "xyz")] == ["German", "Portuguese", "xyz"]
 
 
 @pytest.mark.parametrize(
@@ -82,34 +82,35 @@ def test_languages_have_names() -> None:
     ],
 )
 def test_a_script_tells_a_language(text: str, codes: list[str], found: list[tuple[float, str]]) -> None:
-    assert sorted(map(tuple, detect(text, codes))) == sorted(found)
+    assert sorted(map(tuple, detect_language(text, codes))) == sorted(found)
 
 
 def test_keys_are_known_and_others_refused(tmp_path: Path) -> None:
     (tmp_path / "keys").write_text("# for the shop\nabcdefghijklmnop\n\nqrstuvwxyz0123456789\n", "utf-8")
-    keys = read_keys(tmp_path / "keys")
+    keys = read_api_keys(tmp_path / "keys")
     for key in ("abcdefghijklmnop", "qrstuvwxyz0123456789"):
         keys.check(key)
     for wrong in (None, "", "abcdefghijklmno", "# for the shop", "\ud800"):
-        with pytest.raises(RefusedError) as caught:
+        with pytest.raises(ApiError) as caught:
             keys.check(wrong)
-        assert caught.value.status == 403
-    Keys().check(None)
+        assert caught.value.status_code == 403
+    ApiKeys().check(None)
 
 
 def test_metrics_count() -> None:
-    metrics = Metrics()
-    metrics.requests.add(1, {"path": "/translate", "code": "200"})
-    metrics.requests.add(2, {"path": "/translate", "code": "200"})
-    metrics.batches.add(3, {"model": 'a"b\\'})
-    metrics.batches.add(1000, {"model": 'a"b\\'})
-    lines = metrics.text({"m": 7}).split("\n")
-    assert 'weft_requests_total{path="/translate",code="200"} 3.0' in lines
-    assert 'weft_batch_lines_bucket{model="a\\"b\\\\",le="2"} 0' in lines
-    assert 'weft_batch_lines_bucket{model="a\\"b\\\\",le="4"} 1' in lines
-    assert 'weft_batch_lines_bucket{model="a\\"b\\\\",le="+Inf"} 2' in lines
+    metrics = ServerMetrics()
+    metrics.requests.labels("/translate", "200").inc()
+    metrics.requests.labels("/translate", "200").inc(2)
+    metrics.batches.labels('a"b\\').observe(3)
+    metrics.batches.labels('a"b\\').observe(1000)
+    metrics.queue.labels("m").set_function(lambda: 7)
+    lines = generate_latest(metrics.registry).decode().split("\n")
+    assert 'weft_requests_total{code="200",path="/translate"} 3.0' in lines
+    assert 'weft_batch_lines_bucket{le="2.0",model="a\\"b\\\\"} 0.0' in lines
+    assert 'weft_batch_lines_bucket{le="4.0",model="a\\"b\\\\"} 1.0' in lines
+    assert 'weft_batch_lines_bucket{le="+Inf",model="a\\"b\\\\"} 2.0' in lines
     assert 'weft_batch_lines_sum{model="a\\"b\\\\"} 1003.0' in lines
-    assert 'weft_queue_lines{model="m"} 7' in lines
+    assert 'weft_queue_lines{model="m"} 7.0' in lines
 
 
 @pytest.mark.parametrize(
@@ -123,4 +124,4 @@ def test_metrics_count() -> None:
 def test_models_are_called_by_their_folders_and_no_two_alike(
     folders: list[str], names: list[str], tmp_path: Path
 ) -> None:
-    assert names_of([tmp_path / folder for folder in folders]) == names
+    assert model_names([tmp_path / folder for folder in folders]) == names

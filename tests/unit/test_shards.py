@@ -20,9 +20,9 @@ def write(**files: str) -> None:
         Path(name.replace("_", ".")).write_text("".join(f"{letter}\n" for letter in letters), encoding="utf-8")
 
 
-def complaint(*names: str, one_sided: bool = False) -> str:
+def complaint(*names: str, monolingual: bool = False) -> str:
     with pytest.raises(UserError) as caught:
-        list(Corpus(names, one_sided=one_sided).pairs())
+        list(Corpus(names, monolingual=monolingual).pairs())
     return str(caught.value)
 
 
@@ -30,7 +30,7 @@ def test_shards_are_read_in_the_order_of_their_names() -> None:
     write(part2_en="cd", part1_en="ab", part1_de="AB", part2_de="CD", part10_en="x", part10_de="X")
     pairs = list(Corpus(["part*.en", "part*.de"]).pairs())
     assert pairs == [("a", "A"), ("b", "B"), ("x", "X"), ("c", "C"), ("d", "D")]
-    assert Corpus(["part*.en", "part*.de"]).place(3) == "part2.en, line 1"
+    assert Corpus(["part*.en", "part*.de"]).location(3) == "part2.en, line 1"
 
 
 def test_a_pattern_may_name_tables_and_texts_of_one_side() -> None:
@@ -38,29 +38,29 @@ def test_a_pattern_may_name_tables_and_texts_of_one_side() -> None:
     Path("b.tsv").write_text("v\tw\n", encoding="utf-8")
     assert list(Corpus(["?.tsv"]).pairs()) == [("x", "y"), ("v", "w")]
     write(a_txt="x", b_txt="yz")
-    assert [line for _, line in Corpus(["[ab].txt"], one_sided=True).pairs()] == ["x", "y", "z"]
+    assert [line for _, line in Corpus(["[ab].txt"], monolingual=True).pairs()] == ["x", "y", "z"]
 
 
 def test_folders_are_searched_and_not_taken_for_files() -> None:
     Path("deep/er.txt").mkdir(parents=True)
     Path("deep/er.txt/a.txt").write_text("x\n", encoding="utf-8")
-    assert [line for _, line in Corpus(["**/*.txt"], one_sided=True).pairs()] == ["x"]
+    assert [line for _, line in Corpus(["**/*.txt"], monolingual=True).pairs()] == ["x"]
 
 
 def test_a_file_whose_name_looks_like_a_pattern_is_that_file() -> None:
     Path("a[1].txt").write_text("x\n", encoding="utf-8")
     Path("a1.txt").write_text("y\n", encoding="utf-8")
-    assert [line for _, line in Corpus(["a[1].txt"], one_sided=True).pairs()] == ["x"]
+    assert [line for _, line in Corpus(["a[1].txt"], monolingual=True).pairs()] == ["x"]
 
 
 def test_an_empty_shard_is_no_mistake_but_an_empty_corpus_is() -> None:
     write(a_en="x", a_de="X", b_en="", b_de="")
     assert list(Corpus(["*.en", "*.de"]).pairs()) == [("x", "X")]
-    assert complaint("b.*", one_sided=True) == "b.*: empty, there is no line in it"
+    assert complaint("b.*", monolingual=True) == "b.*: empty, there is no line in it"
 
 
 def test_a_pattern_that_matches_nothing(folder: Path) -> None:
-    assert complaint("*.en", "*.de") == f"*.en: no file matches this pattern (looked for from {folder})"
+    assert complaint("*.en", "*.de") == f"*.en: no file matches this pattern (relative to {folder})"
 
 
 def test_a_shard_without_its_partner() -> None:
@@ -68,7 +68,7 @@ def test_a_shard_without_its_partner() -> None:
     told = "*.en matches 2 files and *.de 1, but each source file needs its target file; b.en has no partner"
     assert complaint("*.en", "*.de") == told
     write(c_de="Y")
-    assert complaint("*.en", "*.de").endswith("match as many files, but not of the same names; b.en has no partner")
+    assert complaint("*.en", "*.de").endswith("match the same number of files, but with different names; b.en has no partner")
 
 
 def test_shards_with_names_of_their_own_are_paired_by_their_order() -> None:
@@ -84,7 +84,7 @@ def test_unequal_shards_are_told_by_their_own_names() -> None:
 
 
 def test_names_that_the_shell_has_spelled_out() -> None:
-    assert "named by one pattern, in quotes: 'shards/*.en'" in complaint("a.en", "b.en", "a.de", "b.de")
+    assert "use one quoted pattern for each side: 'shards/*.en'" in complaint("a.en", "b.en", "a.de", "b.de")
 
 
 def test_fingerprint_follows_shards_and_their_order() -> None:

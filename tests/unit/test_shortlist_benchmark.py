@@ -5,7 +5,7 @@ from pathlib import Path
 from benchmarks.shortlist import Row, main, render
 
 from unit.test_shortlist import few, folder_of, lines
-from weft.store.shortlist import save_shortlist
+from weft.checkpoints.model_extras import save_shortlist
 
 
 def test_a_row_for_each_engine_and_search(tmp_path: Path) -> None:

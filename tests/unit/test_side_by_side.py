@@ -9,11 +9,17 @@ import torch
 from torch import Tensor
 
 from unit.models import TRANSFORMER, saved, untrained
-from weft.control.request import Request
-from weft.core.state import Scores, State
-from weft.core.watch import watching
-from weft.engine.load import load_translator
-from weft.engine.side_by_side import LEAST, BrokenOffError, Workers, unless_broken_off, workers_for
+from weft.core.state import State, StepOutput
+from weft.core.tracing import trace_tensors
+from weft.decoding.constraints.request import Request
+from weft.inference.loader import load_translator
+from weft.inference.parallel_batches import (
+    MIN_BATCH_TOKENS,
+    BatchCancelledError,
+    BatchWorkers,
+    cancellable_step,
+    make_batch_workers,
+)
 
 CPU = torch.device("cpu")
 
@@ -36,7 +42,7 @@ def test_results_are_in_order_and_threads_have_a_share_each() -> None:
         waiting.set()
         return item, torch.get_num_threads(), get_ident()
 
-    found = list(Workers(2, LEAST)(work, range(5)))
+    found = list(BatchWorkers(2, MIN_BATCH_TOKENS)(work, range(5)))
     assert [item for item, *_ in found] == list(range(5))
     assert {threads for _, threads, _ in found} == {1}
     assert len({thread for *_, thread in found}) == 2
@@ -44,12 +50,12 @@ def test_results_are_in_order_and_threads_have_a_share_each() -> None:
 
 
 def test_one_batch_has_all_threads() -> None:
-    (found,) = Workers(2, LEAST)(lambda _: (torch.get_num_threads(), get_ident()), [0])
+    (found,) = BatchWorkers(2, MIN_BATCH_TOKENS)(lambda _: (torch.get_num_threads(), get_ident()), [0])
     assert found == (2, get_ident())
 
 
-def same(tokens: Tensor, state: State) -> tuple[Scores, State]:
-    return Scores(tokens, None), state
+def same(tokens: Tensor, state: State) -> tuple[StepOutput, State]:
+    return StepOutput(tokens, None), state
 
 
 def test_after_a_failure_the_others_break_off() -> None:
@@ -60,33 +66,33 @@ def test_after_a_failure_the_others_break_off() -> None:
             begun.wait()
             raise ValueError("no")
         begun.set()
-        step, state = unless_broken_off(same), State((), ())
+        step, state = cancellable_step(same), State((), ())
         try:
             for _ in range(1_000_000):
                 step(torch.zeros(1), state)
-        except BrokenOffError:
+        except BatchCancelledError:
             broken.append(item)
             raise
 
     with pytest.raises(ValueError, match="no"):
-        list(Workers(2, LEAST)(work, range(20)))
+        list(BatchWorkers(2, MIN_BATCH_TOKENS)(work, range(20)))
     assert 1 in broken
-    assert unless_broken_off(same) is same
+    assert cancellable_step(same) is same
 
 
 def test_who_shares_the_tokens() -> None:
-    assert workers_for(CPU, 4 * LEAST) == Workers(2, 2 * LEAST)
-    assert workers_for(CPU, LEAST) == Workers(1, LEAST)
-    assert workers_for(torch.device("meta"), 4 * LEAST) == Workers(1, 4 * LEAST)
-    with watching():
-        assert workers_for(CPU, 4 * LEAST) == Workers(1, 4 * LEAST)
+    assert make_batch_workers(CPU, 4 * MIN_BATCH_TOKENS) == BatchWorkers(2, 2 * MIN_BATCH_TOKENS)
+    assert make_batch_workers(CPU, MIN_BATCH_TOKENS) == BatchWorkers(1, MIN_BATCH_TOKENS)
+    assert make_batch_workers(torch.device("meta"), 4 * MIN_BATCH_TOKENS) == BatchWorkers(1, 4 * MIN_BATCH_TOKENS)
+    with trace_tensors():
+        assert make_batch_workers(CPU, 4 * MIN_BATCH_TOKENS) == BatchWorkers(1, 4 * MIN_BATCH_TOKENS)
 
 
 def test_translations_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     translator = load_translator(saved(tmp_path / "model", untrained(TRANSFORMER)), device="cpu", beam=3)
     lines = ["abcde"[: n % 5 + 1] * (n % 3 + 1) for n in range(40)]
     alone = [one.text for one in translator.translate(lines)]
-    monkeypatch.setattr("weft.engine.side_by_side.LEAST", 8)
+    monkeypatch.setattr("weft.inference.parallel_batches.MIN_BATCH_TOKENS", 8)
     several = load_translator(tmp_path / "model", device="cpu", beam=3, overrides=["translate.batch_tokens=64"])
     assert [one.text for one in several.translate(lines)] == alone
     asked = [Request("abc", exclude=("b",)), *map(Request, lines[1:])]

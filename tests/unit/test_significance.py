@@ -11,10 +11,9 @@ from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 from sacrebleu.significance import PairedTest, Result
 
-from weft.metric.counts import Counts
-from weft.metric.evaluate import METRICS, count, evaluate_with_intervals
-from weft.metric.lines import Lines
-from weft.metric.significance import Resampled, approximate_randomisation, paired_bootstrap, resample
+from weft.metrics.corpus_metrics import METRICS, evaluate_with_intervals, metric_statistics
+from weft.metrics.scores import Segments, SufficientStatistics
+from weft.metrics.significance import BootstrapScores, approximate_randomization_p, bootstrap, paired_bootstrap_p
 
 WORDS = ["a", "the", "man", "men", "walks", "dog", "is", "running", "street", "in", "on", "red"]
 TRIALS = 400
@@ -37,8 +36,8 @@ PEERS = {"BLEU": BLEU(), "chrF2": CHRF(), "TER": TER()}
 SIGNED = {"bleu": "BLEU", "chrf": "chrF2", "ter": "TER"}
 
 
-def counts(system: str, metric: str) -> Counts:
-    return count(Lines(LINES[system], ROWS), [metric])[metric]
+def counts(system: str, metric: str) -> SufficientStatistics:
+    return metric_statistics(Segments(LINES[system], ROWS), [metric])[metric]
 
 
 def sacrebleu(test: str) -> Mapping[str, Sequence[Result]]:
@@ -49,20 +48,20 @@ def sacrebleu(test: str) -> Mapping[str, Sequence[Result]]:
 
 def test_the_bootstrap_is_sacrebleu_s() -> None:
     for metric, (first, *others) in sacrebleu("bs").items():
-        baseline = resample(counts("first", metric), TRIALS, 12345)
-        assert first.ci == pytest.approx(baseline.interval().half(), abs=1e-3)
+        baseline = bootstrap(counts("first", metric), TRIALS, 12345)
+        assert first.ci == pytest.approx(baseline.interval().half_width(), abs=1e-3)
         for name, theirs in zip(("near", "far"), others, strict=True):
-            ours = resample(counts(name, metric), TRIALS, 12345)
+            ours = bootstrap(counts(name, metric), TRIALS, 12345)
             assert ours.score == pytest.approx(theirs.score)
             assert ours.samples.mean() == pytest.approx(theirs.mean, abs=1e-3)
-            assert ours.interval().half() == pytest.approx(theirs.ci, abs=1e-3)
-            assert paired_bootstrap(baseline, ours) == pytest.approx(theirs.p_value, abs=2 / TRIALS)
+            assert ours.interval().half_width() == pytest.approx(theirs.ci, abs=1e-3)
+            assert paired_bootstrap_p(baseline, ours) == pytest.approx(theirs.p_value, abs=2 / TRIALS)
 
 
 def test_approximate_randomisation_is_sacrebleu_s_within_sampling_error() -> None:
     for metric, (_, *others) in sacrebleu("ar").items():
         for name, theirs in zip(("near", "far"), others, strict=True):
-            p = approximate_randomisation(counts("first", metric), counts(name, metric), TRIALS, 7)
+            p = approximate_randomization_p(counts("first", metric), counts(name, metric), TRIALS, 7)
             wanted = cast(float, theirs.p_value)
             assert abs(p - wanted) <= 4 * np.sqrt(2 * max(wanted * (1 - wanted), 1 / TRIALS) / TRIALS), (metric, name)
 
@@ -70,38 +69,38 @@ def test_approximate_randomisation_is_sacrebleu_s_within_sampling_error() -> Non
 def test_a_system_does_not_differ_from_itself() -> None:
     for metric in ("bleu", "exact", "wer"):
         one = counts("first", metric)
-        assert approximate_randomisation(one, one, 100, 1) == 1
-        sampled = resample(one, 100, 1)
-        assert paired_bootstrap(sampled, sampled) == 1
+        assert approximate_randomization_p(one, one, 100, 1) == 1
+        sampled = bootstrap(one, 100, 1)
+        assert paired_bootstrap_p(sampled, sampled) == 1
 
 
 def test_clear_differences_are_found_by_every_metric() -> None:
     wanted = [name for name in METRICS if name not in ("exact", "repetition", "copy", "numbers", "addresses")]
-    first, far = (count(Lines(LINES[name], ROWS), wanted) for name in ("first", "far"))
+    first, far = (metric_statistics(Segments(LINES[name], ROWS), wanted) for name in ("first", "far"))
     for name in wanted:
-        assert approximate_randomisation(first[name], far[name], 200, 1) < 0.01, name
+        assert approximate_randomization_p(first[name], far[name], 200, 1) < 0.01, name
 
 
 def test_the_exact_test_of_a_few_lines() -> None:
     """Three lines right here and wrong there: of the eight ways to change sides, two have as large a difference."""
-    right, wrong = (count(Lines([line] * 3, [["a"]] * 3), ["exact"])["exact"] for line in "ab")
-    assert approximate_randomisation(right, wrong, 20_000, 1) == pytest.approx(0.25, abs=0.015)
+    right, wrong = (metric_statistics(Segments([line] * 3, [["a"]] * 3), ["exact"])["exact"] for line in "ab")
+    assert approximate_randomization_p(right, wrong, 20_000, 1) == pytest.approx(0.25, abs=0.015)
 
 
 def test_an_interval_leaves_out_a_fortieth_on_either_side() -> None:
-    interval = Resampled(0.0, np.arange(1000.0)[::-1]).interval()
+    interval = BootstrapScores(0.0, np.arange(1000.0)[::-1]).interval()
     assert interval == (25, 974)
-    assert interval.half() == 474.5
+    assert interval.half_width() == 474.5
 
 
 def test_many_lines_are_shuffled_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("weft.metric.significance.BLOCK", 240)
-    p = approximate_randomisation(counts("first", "wer"), counts("near", "wer"), 100, 1)
+    monkeypatch.setattr("weft.metrics.significance.BLOCK_DRAWS", 240)
+    p = approximate_randomization_p(counts("first", "wer"), counts("near", "wer"), 100, 1)
     assert 0.01 < p <= 1
 
 
 def test_one_line_has_no_interval() -> None:
-    (one,) = evaluate_with_intervals(Lines(["a"], [["a"]]), ["exact"])
+    (one,) = evaluate_with_intervals(Segments(["a"], [["a"]]), ["exact"])
     assert one.interval is None
-    (two,) = evaluate_with_intervals(Lines(["a", "b"], [["a"], ["c"]]), ["exact"])
+    (two,) = evaluate_with_intervals(Segments(["a", "b"], [["a"], ["c"]]), ["exact"])
     assert two.interval == (0, 100)

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from weft.checkpoints.manifest import write_manifest
 from weft.core.errors import UserError
-from weft.serve import stopping
-from weft.serve.snapshot import PREFIX, Snapshot, remove_leftovers
-from weft.serve.stopping import Stopping
-from weft.store.files import locked
-from weft.store.manifest import write_manifest
+from weft.core.files import path_lock
+from weft.serve import server
+from weft.serve.server import StopHandler
+from weft.serve.snapshot import SNAPSHOT_PREFIX, ModelSnapshot, remove_stale_snapshots
 
 
 @pytest.fixture
@@ -34,25 +34,25 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_what_killed_servers_left_is_removed_and_what_is_in_use_stays(model: Path, place: Path) -> None:
-    (place / f"{PREFIX}left" / "model").mkdir(parents=True)
+    (place / f"{SNAPSHOT_PREFIX}left" / "model").mkdir(parents=True)
     (place / "else").mkdir()
-    (place / f"{PREFIX}link").symlink_to(model)
-    used = Snapshot(model)
-    remove_leftovers()
+    (place / f"{SNAPSHOT_PREFIX}link").symlink_to(model)
+    used = ModelSnapshot(model)
+    remove_stale_snapshots()
     assert (used.folder / "weights.safetensors").read_bytes() == b"weights"
-    assert {one.name for one in place.iterdir()} == {"else", f"{PREFIX}link", used.folder.parent.name}
-    with locked(used.folder.parent) as free:
+    assert {one.name for one in place.iterdir()} == {"else", f"{SNAPSHOT_PREFIX}link", used.folder.parent.name}
+    with path_lock(used.folder.parent) as free:
         assert not free
     used.remove()
     used.remove()
-    assert {one.name for one in place.iterdir()} == {"else", f"{PREFIX}link"}
+    assert {one.name for one in place.iterdir()} == {"else", f"{SNAPSHOT_PREFIX}link"}
     assert (model / "weights.safetensors").exists()
 
 
 def test_of_what_is_not_whole_nothing_is_left(model: Path, place: Path) -> None:
     (model / "weights.safetensors").write_bytes(b"other")
     with pytest.raises(UserError, match="is damaged"):
-        Snapshot(model)
+        ModelSnapshot(model)
     assert list(place.iterdir()) == []
 
 
@@ -64,10 +64,10 @@ def test_the_second_signal_ends_at_once(model: Path, place: Path, monkeypatch: p
     def end(code: int) -> None:
         raise EndedError(code)
 
-    monkeypatch.setattr(stopping, "end", end)
+    monkeypatch.setattr(server, "exit_process", end)
     asked = list[str]()
-    stop = Stopping(lambda: asked.append("stop"))
-    Snapshot(model)
+    stop = StopHandler(lambda: asked.append("stop"))
+    ModelSnapshot(model)
     stop(signal.SIGTERM, None)
     assert asked == ["stop"]
     with pytest.raises(EndedError, match="130"):

@@ -13,18 +13,18 @@ from benchmarks.spelling import Case, Made, Removed
 import weft
 from unit.untrained import untrained
 from weft.core.errors import UserError
-from weft.corpora.catalogue import CODESPELL
-from weft.corpora.folder import CorpusFolder
 from weft.data.corpus import Corpus
-from weft.engine.translation import NOTHING, Translation
-from weft.engine.translator import Translator
-from weft.text.learners import Character
+from weft.data.datasets.catalog import CODESPELL
+from weft.data.datasets.download import DatasetFolder
+from weft.inference.translation import EMPTY_OUTPUT, Translation
+from weft.inference.translator import Translator
+from weft.text.tokenizer_training import CharacterTokenizerTrainer
 
 FREQUENT = ["the 23135851162", "receipt 2500000", "believe 90000000", "quay 1200"]
 
 
 @pytest.fixture
-def corpus(tmp_path: Path) -> CorpusFolder:
+def corpus(tmp_path: Path) -> DatasetFolder:
     folder = tmp_path / "codespell"
     folder.mkdir()
     files = {
@@ -34,7 +34,7 @@ def corpus(tmp_path: Path) -> CorpusFolder:
     }
     for name, text in files.items():
         (folder / f"{name}.tsv").write_text(text, "utf-8")
-    return CorpusFolder(replace(CODESPELL, name="small"), folder)
+    return DatasetFolder(replace(CODESPELL, name="small"), folder)
 
 
 def test_every_misspelling_is_a_case(tmp_path: Path) -> None:
@@ -59,9 +59,9 @@ def test_frequent_words_are_misspelled_more_often() -> None:
 
 
 def test_nothing_that_is_tested_is_trained_on(
-    corpus: CorpusFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    corpus: DatasetFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(spelling, "fetch_lines", lambda wheel: iter(FREQUENT))
+    monkeypatch.setattr(spelling, "download_lines", lambda wheel: iter(FREQUENT))
     held_out = {"hte", "beleve", "te"}
     data = tmp_path / "data"
     spelling.write_data(data, corpus, held_out, Made(words=3, errors=1.0))
@@ -80,7 +80,9 @@ def test_nothing_that_is_tested_is_trained_on(
 
 def test_any_of_the_right_words_will_do() -> None:
     cases = [Case("a", ("b", "c")), Case("d", ("e",))]
-    outputs = [Translation(wrong, (NOTHING._replace(text=text),)) for (wrong, _), text in zip(cases, "cd", strict=True)]
+    outputs = [
+        Translation(wrong, (EMPTY_OUTPUT._replace(text=text),)) for (wrong, _), text in zip(cases, "cd", strict=True)
+    ]
     assert spelling.count_right(cases, outputs) == Share(1, 2)
 
 
@@ -88,7 +90,7 @@ def test_a_model_that_writes_letters_is_scored_with_words_too(tmp_path: Path, mo
     free = untrained("transformer")
     words = tmp_path / "words.txt"
     words.write_text("cat\n", "utf-8")
-    letters = Character().learn(["the cat"])
+    letters = CharacterTokenizerTrainer().train(["the cat"])
     made = replace(free, trained=free.trained._replace(target_tokenizer=letters))
     asked: list[Sequence[str]] = []
 
@@ -100,7 +102,7 @@ def test_a_model_that_writes_letters_is_scored_with_words_too(tmp_path: Path, mo
     monkeypatch.setattr(weft, "load", load)
     names = [name for run in ("letters", "words") for name, _ in spelling.score(Path(run), {}, words)]
     assert names == ["letters", "letters, held to a list of words, beam 20", "words"]
-    assert asked == [(), [f"translate.words={words}"], ()]
+    assert asked == [(), [f"translate.word_list={words}"], ()]
 
 
 def test_the_table() -> None:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from weft.cli import for_a_person
-from weft.training.start import length
+from weft.cli.main import wrap_for_terminal
+from weft.training.time_budget import length_overrides
 
 
 @pytest.mark.parametrize(
@@ -20,13 +20,13 @@ from weft.training.start import length
     ],
 )
 def test_steps_or_minutes_replace_each_other(minutes: float | None, settings: list[str], first: list[str]) -> None:
-    assert length(minutes, settings) == first
+    assert length_overrides(minutes, settings) == first
 
 
 def test_a_message_is_broken_between_words_in_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     message = "weft: " + "word " * 9 + "\n  a-very-long-name-of-a-file/that/is-not/broken"
-    assert for_a_person(message) == message
+    assert wrap_for_terminal(message) == message
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", "20")
-    assert for_a_person(message).split("\n")[:2] == ["weft: word word word", "word word word word"]
-    assert for_a_person(message).endswith("\na-very-long-name-of-a-file/that/is-not/broken")
+    assert wrap_for_terminal(message).split("\n")[:2] == ["weft: word word word", "word word word word"]
+    assert wrap_for_terminal(message).endswith("\na-very-long-name-of-a-file/that/is-not/broken")

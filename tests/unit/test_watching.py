@@ -15,24 +15,23 @@ from rich.console import Console
 
 from unit.watched import finding, report, validation, write_log, write_run
 from weft.core.errors import UserError
-from weft.watching.panels import panels_of
-from weft.watching.run import Watched, watch_all
-from weft.watching.screen import Picture
-from weft.watching.terminal import follow, show_once
+from weft.visualize.run_monitor import RunMonitor, monitor_runs
+from weft.visualize.terminal_curves import build_panels
+from weft.visualize.terminal_dashboard import Dashboard, print_dashboard, run_dashboard
 
 LEFT = "\x1b[?1049l"  # the screen is left; what comes after it stays
 GOING_ON = [report(1, 9.0), report(50, 5.0), validation(50, 12.0), report(60, 4.5)]
 
 
-def watched(*folders: Path) -> list[Watched]:
-    runs = watch_all(folders)
+def watched(*folders: Path) -> list[RunMonitor]:
+    runs = monitor_runs(folders)
     for run in runs:
-        run.look()
+        run.update()
     return runs
 
 
 def picture(*folders: Path, width: int = 80, height: int = 24) -> str:
-    lines = Picture(watched(*folders)).lines(width, height)
+    lines = Dashboard(watched(*folders)).lines(width, height)
     assert len(lines) <= height
     assert all(line.cell_len <= width for line in lines)
     return "\n".join(line.plain for line in lines)
@@ -64,7 +63,7 @@ def pictures(console: Console) -> list[str]:
         ([*GOING_ON, report(100)], None, "training"),  # its last validation is yet to come
         ([*GOING_ON, validation(70, 11.0), validation(80, 12.0)], 2, "patience"),
         ([*GOING_ON, validation(70, 11.0), validation(80, 12.1)], 2, "training"),
-        ([*GOING_ON, finding(61, "not-finite")], None, "broken"),
+        ([*GOING_ON, finding(61, "non-finite")], None, "broken"),
     ],
 )
 def test_the_state_of_a_run(records: list[dict[str, Any]], patience: int | None, state: str, tmp_path: Path) -> None:
@@ -76,22 +75,22 @@ def test_a_run_that_tells_nothing_for_long_is_silent(tmp_path: Path) -> None:
     folder = write_run(tmp_path / "run", GOING_ON)  # between whose reports were 49 seconds at most
     (run,) = watched(folder)
     assert run.progress().state == "training"
-    assert run.progress().left == pytest.approx(60, abs=5)
+    assert run.progress().remaining_seconds == pytest.approx(60, abs=5)
     for ago, state in ((200, "training"), (300, "silent")):
         os.utime(folder / "log.jsonl", (time.time() - ago,) * 2)
-        run.look()
+        run.update()
         assert run.progress().state == state
     assert f"weft train --resume {folder}" in picture(folder, width=200)
 
 
 def test_a_budget_of_minutes_becomes_one_of_steps(tmp_path: Path) -> None:
-    folder = write_run(tmp_path / "run", [report(20, left=60.0)], steps=None)
+    folder = write_run(tmp_path / "run", [report(20, seconds_left=60.0)], steps=None)
     (run,) = watched(folder)
-    assert (run.progress().steps, run.progress().share) == (None, 0.25)
-    write_run(folder, [report(20, left=60.0)], steps=200)
+    assert (run.progress().total_steps, run.progress().fraction) == (None, 0.25)
+    write_run(folder, [report(20, seconds_left=60.0)], steps=200)
     os.utime(folder / "config.yaml", ns=(1, 1))
-    assert run.look()
-    assert (run.progress().steps, run.progress().share) == (200, 0.1)
+    assert run.update()
+    assert (run.progress().total_steps, run.progress().fraction) == (200, 0.1)
 
 
 def test_the_best_is_that_of_what_decides(tmp_path: Path) -> None:
@@ -112,7 +111,7 @@ def test_a_picture_tells_what_there_is(tmp_path: Path) -> None:
     assert (
         " source    a man sleeps\n reference ein Mann schläft\n ○ 50      ein Mann\n △ 90      ein Mann schläft" in text
     )
-    assert "● ! drift at step 60: the loss rose. Likely cause: too little data." in text
+    assert "● ! overfitting at step 60: the loss rose. Likely cause: too little data." in text
     assert "△" in text.split("source")[0]  # among the curves
 
 
@@ -128,10 +127,10 @@ def test_one_run_shows_how_a_sentence_changes(tmp_path: Path) -> None:
 def test_nothing_that_a_text_holds_reaches_the_terminal(tmp_path: Path) -> None:
     evil = "\x1b[2J\x1b]0;title\x07 \u202e 男は眠る" * 20
     records = [report(1), validation(1, output=evil, examples=[{"source": evil, "target": evil, "output": evil}])]
-    records += [{**finding(1), "what": evil}]
+    records += [{**finding(1), "observation": evil}]
     folder = write_run(tmp_path / "run\x1b[2J", records)
     console = terminal_of()
-    show_once(watched(folder), console)
+    print_dashboard(watched(folder), console)
     assert "\x1b[2J" not in written(console)
     assert "\x07" not in written(console)
     assert "\\x1b[2J" in written(console)
@@ -162,12 +161,12 @@ def test_what_validation_measures_is_drawn_whatever_it_is(tmp_path: Path) -> Non
     """What decides first; and a run that measures nothing but its loss has no other."""
     records = [
         report(1),
-        {"step": 1, "valid": {"loss": 2.0, "perplexity": 7.0, "wer": 30.0, "bleu": 2.0, "habits": {}}},
+        {"step": 1, "validation": {"loss": 2.0, "perplexity": 7.0, "wer": 30.0, "bleu": 2.0, "output_statistics": {}}},
     ]
-    names = [panel.name for panel in panels_of(watched(write_run(tmp_path / "run", records)))]
-    assert names == ["loss", "bleu", "rate", "norm", "tokens_per_second", "wer", "perplexity"]
-    alone = write_run(tmp_path / "alone", [report(1), {"step": 1, "valid": {}}])
-    assert [panel.name for panel in panels_of(watched(alone))] == ["loss", "rate", "norm", "tokens_per_second"]
+    names = [panel.name for panel in build_panels(watched(write_run(tmp_path / "run", records)))]
+    assert names == ["loss", "bleu", "learning_rate", "gradient_norm", "tokens_per_second", "wer", "perplexity"]
+    alone = write_run(tmp_path / "alone", [report(1), {"step": 1, "validation": {}}])
+    assert [panel.name for panel in build_panels(watched(alone))] == ["loss", "learning_rate", "gradient_norm", "tokens_per_second"]
 
 
 class TestFollowing:
@@ -192,9 +191,9 @@ class TestFollowing:
             lambda: write_log(folder, GOING_ON[:1]),  # cut back, as it goes on
             lambda: write_log(folder, [*GOING_ON, report(100, 3.0), validation(100, 30.0)]),
         )
-        follow(watch_all([folder]), console)
+        run_dashboard(monitor_runs([folder]), console)
         shown = pictures(console)
-        for text, told in zip(shown, ["is in", "is in", "of no step", "60 of 100", "1 of 100"], strict=False):
+        for text, told in zip(shown, ["is in", "is in", "no step is logged", "60 of 100", "1 of 100"], strict=False):
             assert told in text
         last = written(console).rpartition(LEFT)[2]
         assert "100 of 100" in last
@@ -204,7 +203,7 @@ class TestFollowing:
     def test_what_has_ended_is_shown_at_once(self, tmp_path: Path, happening: Callable[..., None]) -> None:
         happening()
         console = terminal_of()
-        follow(watch_all([write_run(tmp_path / "run", [report(100), validation(100)])]), console)
+        run_dashboard(monitor_runs([write_run(tmp_path / "run", [report(100), validation(100)])]), console)
         assert "finished" in written(console)
 
     def test_the_picture_stays_after_a_person_leaves(self, tmp_path: Path, happening: Callable[..., None]) -> None:
@@ -214,7 +213,7 @@ class TestFollowing:
         happening(leave)
         console = terminal_of()
         with pytest.raises(KeyboardInterrupt):
-            follow(watch_all([write_run(tmp_path / "run", GOING_ON)]), console)
+            run_dashboard(monitor_runs([write_run(tmp_path / "run", GOING_ON)]), console)
         assert "60 of 100" in written(console).rpartition(LEFT)[2]
 
     def test_a_terminal_may_change_its_size(self, tmp_path: Path, happening: Callable[..., None]) -> None:
@@ -224,7 +223,7 @@ class TestFollowing:
             console.width, console.height = 40, 12
 
         happening(narrow, lambda: write_log(folder, [report(100), validation(100)]))
-        follow(watch_all([folder]), console)
+        run_dashboard(monitor_runs([folder]), console)
         heights = [text.count("\n") + 1 for text in pictures(console)]
         assert heights[:2] == [24, 12]
 
@@ -233,7 +232,7 @@ class TestFollowing:
         folder.chmod(0o555)
         before = {path: path.stat().st_mtime_ns for path in [folder, *folder.iterdir()]}
         happening()
-        follow(watch_all([folder]), terminal_of())
+        run_dashboard(monitor_runs([folder]), terminal_of())
         assert {path: path.stat().st_mtime_ns for path in [folder, *folder.iterdir()]} == before
 
 
@@ -257,9 +256,9 @@ def test_what_cannot_be_watched_is_told(
     (tmp_path / "empty").mkdir()
     (tmp_path / "file").touch()
     with pytest.raises(UserError, match=told):
-        show_once(watch_all([Path(name) for name in given]), terminal_of())
+        print_dashboard(monitor_runs([Path(name) for name in given]), terminal_of())
 
 
 def test_runs_of_one_name_are_called_by_their_paths(tmp_path: Path) -> None:
-    assert [run.name for run in watch_all([Path("a/run"), Path("b/run")])] == ["a/run", "b/run"]
-    assert [run.name for run in watch_all([Path("a/run"), Path("b/other")])] == ["run", "other"]
+    assert [run.name for run in monitor_runs([Path("a/run"), Path("b/run")])] == ["a/run", "b/run"]
+    assert [run.name for run in monitor_runs([Path("a/run"), Path("b/other")])] == ["run", "other"]

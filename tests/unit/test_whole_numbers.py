@@ -6,9 +6,14 @@ import numpy as np
 import pytest
 
 from unit.models import TRANSFORMER, saved, untrained
-from weft.export.described import read_described
-from weft.export.specification import specification
-from weft.export.whole_numbers import Bits, greatest, use_whole_numbers, whole_numbers
+from weft.checkpoints.model_folder import read_model_folder
+from weft.inference.export.ctranslate2_spec import (
+    WeightBits,
+    max_integer,
+    quantize_rows,
+    quantize_spec,
+    transformer_spec,
+)
 
 ROWS = {
     "numbers": [0.3, -1.7, 0.01, 1.2],
@@ -21,24 +26,24 @@ ROWS = {
 
 @pytest.mark.parametrize("bits", [7, 8])
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
-def test_a_row_is_within_half_a_step(row: list[float], bits: Bits) -> None:
+def test_a_row_is_within_half_a_step(row: list[float], bits: WeightBits) -> None:
     weight = np.array([row], np.float32)
-    numbers, scale = whole_numbers(weight, bits)
+    numbers, scale = quantize_rows(weight, bits)
     assert np.isfinite(scale).all()
-    assert np.abs(numbers).max() <= greatest(bits)
+    assert np.abs(numbers).max() <= max_integer(bits)
     assert (np.abs(numbers / scale[:, None] - weight) <= 0.5001 / scale).all()
 
 
 def test_two_products_fit_into_16_bits() -> None:
-    assert 2 * 255 * greatest(7) <= np.iinfo(np.int16).max < 2 * 255 * (greatest(7) + 2)
+    assert 2 * 255 * max_integer(7) <= np.iinfo(np.int16).max < 2 * 255 * (max_integer(7) + 2)
 
 
 @pytest.mark.parametrize("bits", [7, 8])
-def test_every_matrix_of_a_model_is_of_whole_numbers(tmp_path: Path, bits: Bits) -> None:
-    made = specification(read_described(saved(tmp_path / "model", untrained(TRANSFORMER))))
-    use_whole_numbers(made, bits)
+def test_every_matrix_of_a_model_is_of_whole_numbers(tmp_path: Path, bits: WeightBits) -> None:
+    made = transformer_spec(read_model_folder(saved(tmp_path / "model", untrained(TRANSFORMER))))
+    quantize_spec(made, bits)
     found = {name: value for name, value in made.variables().items() if name.endswith("/weight")}
     assert len(found) == 14  # two embeddings, the head, four of the encoder's layer and seven of the decoder's
     for value in found.values():
         assert value.dtype == "int8"
-        assert np.abs(value.numpy()).max() == greatest(bits)
+        assert np.abs(value.numpy()).max() == max_integer(bits)

@@ -6,13 +6,13 @@ from typing import Any
 import torch
 
 from system import toys
-from weft.config.load import load_recipe
-from weft.engine.translator import Translator
-from weft.model.build import build
-from weft.search.greedy import Greedy
-from weft.search.role import Search
-from weft.store.model_folder import Trained
-from weft.text.learners import BPE
+from weft.checkpoints.trained_model import TrainedModel
+from weft.config.recipe import load_recipe
+from weft.decoding.greedy import GreedySearch
+from weft.decoding.search import Search
+from weft.inference.translator import Translator
+from weft.models.build import build_model
+from weft.text.tokenizer_training import BPETokenizerTrainer
 
 SENTENCE = "the red cat sees a dog"
 
@@ -26,13 +26,13 @@ def untrained(
 ) -> Translator:
     """A toy model of the family, with some settings of its encoder and decoder changed."""
     node = toys.recipe(Path(), family)
-    node["translate"] |= {"length_factor": 0.1, "length_extra": 3}  # small pictures are drawn soon
+    node["translate"] |= {"max_length_factor": 0.1, "max_length_extra": 3}  # small pictures are drawn soon
     changed = {
         slot: {**node["model"][slot], **(new or {})} for slot, new in (("encoder", encoder), ("decoder", decoder))
     }
     node["model"] = {**node["model"], **changed}
     recipe = load_recipe(node)
-    tokenizer = BPE(size=300, min_count=1).learn([SENTENCE])
+    tokenizer = BPETokenizerTrainer(vocab_size=300, min_frequency=1).train([SENTENCE])
     torch.manual_seed(3)
-    model = build(recipe.model, tokenizer.vocabulary(), tokenizer.vocabulary(), joint=recipe.text.joint).eval()
-    return Translator(Trained(model, tokenizer, tokenizer, recipe, {}), search or Greedy(), recipe.translate)
+    model = build_model(recipe.model, tokenizer.vocabulary(), tokenizer.vocabulary(), joint=recipe.text.joint).eval()
+    return Translator(TrainedModel(model, tokenizer, tokenizer, recipe, {}), search or GreedySearch(), recipe.translate)

@@ -8,7 +8,7 @@ from benchmarks.beams.job import Job
 from benchmarks.beams.ours import MODEL, forced
 from benchmarks.beams.workers.clock import Batches, Decode, work
 
-from weft.engine.load import load_translator
+from weft.inference.loader import load_translator
 
 ENOUGH = 1_000_000  # tokens, so that whatever is given at once goes together
 

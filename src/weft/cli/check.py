@@ -1,99 +1,132 @@
-"""weft check."""
+"""`weft check`: data quality checks."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from weft.cli.train import SETTING
+from weft.cli.options import JsonOption, split_settings
 from weft.core.errors import UserError
 
-MANY = 4096 * 64  # pairs between two lines that tell how far it is
+if TYPE_CHECKING:
+    from weft.core.codec import Modality
+    from weft.data.checks.quality_check import CheckInputs
+    from weft.data.data_config import DataConfig
+
+PROGRESS_INTERVAL = 4096 * 64  # pairs between two progress messages
 USAGE = (
-    "Say what to check:\n"
+    "There is nothing to check. Use one of:\n"
     "  weft check train.en train.de     two text files, or one .tsv or .jsonl\n"
-    "  weft check RECIPE.yaml           the data that a recipe names"
+    "  weft check RECIPE                the data of a recipe"
 )
 
 
 def check(
-    what: Annotated[
+    data: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="RECIPE|FILES... [PLACE=VALUE]...",
-            help="A recipe (.yaml); or the training data: two text files, one .tsv or one .jsonl. "
-            "Then settings to change, as data.max_length=100.",
+            metavar="RECIPE|FILES... [KEY=VALUE]...",
+            help="A recipe; or the training data: two text files, one .tsv or one .jsonl. "
+            "Then settings to change, for example data.max_length=100.",
         ),
     ] = None,
     valid: Annotated[
         list[str] | None,
-        typer.Option(metavar="FILE", help="Validation data, which must not be in training: one .tsv, or given twice."),
+        typer.Option(metavar="FILE", help="Validation data, which must not overlap training: one .tsv, or two files."),
     ] = None,
-    test: Annotated[list[str] | None, typer.Option(metavar="FILE", help="Test data, in the same way.")] = None,
+    test: Annotated[
+        list[str] | None, typer.Option(metavar="FILE", help="Test data, which must not overlap training.")
+    ] = None,
     tokenizer: Annotated[
         Path | None,
-        typer.Option(metavar="MODEL", help="A run or model folder, whose tokenizers tell what would be unknown."),
+        typer.Option(metavar="MODEL", help="A run or model folder whose tokenizers are used to find unknown tokens."),
     ] = None,
     fix: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="Write a cleaned copy of the training data, and a log of every change."),
+        typer.Option(metavar="FOLDER", help="Write a cleaned copy of the training data and a log of all changes."),
     ] = None,
     keep: Annotated[
         list[str] | None,
-        typer.Option(metavar="KIND", help="With --fix: leave this kind as it is, as identical. May be repeated."),
+        typer.Option(metavar="KIND", help="A kind of problem that --fix ignores, for example identical. Repeatable."),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: JsonOption = False,
 ) -> None:
-    """Look for bad data before an hour is gone. Exit code 1: something serious was found, and is not fixed."""
-    settings = [item for item in what or [] if SETTING.match(item)]
-    files = [item for item in what or [] if not SETTING.match(item)]
-    if not files:
-        raise UserError(USAGE)
-    if keep and fix is None:
-        raise UserError("--keep says what --fix leaves as it is: add --fix FOLDER, or leave --keep out.")
-    held_out = {"valid": valid or [], "test": test or []}
-    if look(files, settings, held_out, tokenizer, fix, keep or [], as_json=json):
-        raise typer.Exit(1)
-
-
-def look(
-    files: list[str],
-    settings: list[str],
-    held_out: dict[str, list[str]],
-    tokenizer: Path | None,
-    out: Path | None,
-    keep: list[str],
-    *,
-    as_json: bool,
-) -> bool:
-    """Check, tell, and fix; is something serious left?"""
+    """Find bad data before training starts. Exits with code 1 if serious problems were found and not fixed."""
     from json import dumps
     from tempfile import TemporaryDirectory
 
-    from weft.check.fixing import check_fixable
-    from weft.check.inputs import read_inputs
-    from weft.check.kinds import DEALT_WITH, kinds_to_keep
-    from weft.check.render import as_json as for_programs
-    from weft.check.render import has_serious, render
-    from weft.check.run import check as check_all
-    from weft.check.run import fix
+    from weft.data.checks.problem_kinds import FIXABLE, parse_ignored_kinds
+    from weft.data.checks.problem_report import check_reports_to_json, format_check_reports, has_serious_problems
+    from weft.data.checks.quality_check import check_cleaning_output, check_corpora, clean_training_data
 
-    kept = kinds_to_keep(keep)
-    inputs = read_inputs(files, settings, held_out, tokenizer)
-    if out is not None:
-        check_fixable(out, inputs)
+    files, settings = split_settings(data)
+    if not files:
+        raise UserError(USAGE)
+    if keep and fix is None:
+        raise UserError("--keep only affects --fix: add --fix FOLDER, or omit --keep.")
+    kept = parse_ignored_kinds(keep or [])
+    inputs = read_check_inputs(files, settings, {"valid": valid or [], "test": test or []}, tokenizer)
+    if fix is not None:
+        check_cleaning_output(fix, inputs)
     with TemporaryDirectory(prefix="weft-") as name:
-        folder = Path(name)
-        checked = check_all(inputs, folder, tell_progress)
-        if out is not None:
-            print(f"weft: {fix(inputs, checked, kept, out, folder).told(out)}", file=sys.stderr)
-    print(dumps(for_programs(checked.corpora), ensure_ascii=False) if as_json else render(checked.corpora))
-    return has_serious(checked.corpora, 0 if out is None else DEALT_WITH & ~kept)
+        checked = check_corpora(inputs, Path(name), _print_progress)
+        if fix is not None:
+            print(f"weft: {clean_training_data(inputs, checked, kept, fix, Path(name)).summary(fix)}", file=sys.stderr)
+    reports = checked.corpora
+    print(dumps(check_reports_to_json(reports), ensure_ascii=False) if json else format_check_reports(reports))
+    if has_serious_problems(reports, 0 if fix is None else FIXABLE & ~kept):
+        raise typer.Exit(1)
 
 
-def tell_progress(name: str, done: int) -> None:
-    if done % MANY == 0:
-        print(f"weft: {name}: {done:,} pairs looked at", file=sys.stderr)
+def read_check_inputs(
+    names: Sequence[str], settings: Sequence[str], held_out: Mapping[str, Sequence[str]], tokenizer: Path | None
+) -> CheckInputs:
+    """Collect the data to check.
+
+    names: a recipe, or data files. settings: changes to the recipe. held_out: files of valid and test. tokenizer: a
+    run or model folder.
+    """
+    from weft.checkpoints.manifest import check_manifest
+    from weft.checkpoints.model_folder import find_model, load_tokenizers
+    from weft.config.recipe_catalog import is_recipe_argument
+    from weft.data.checks.quality_check import CheckInputs, list_corpus_files
+    from weft.data.data_config import DataConfig
+
+    data = DataConfig(train=tuple(names))
+    source: Modality = "text"
+    if is_recipe_argument(names) or settings:
+        data, source, initial_model = _read_recipe(names, settings)
+        tokenizer = tokenizer or initial_model
+    files = data.files() | {split: [list(map(Path, paths))] for split, paths in held_out.items() if paths}
+    splits = {split: list_corpus_files(corpora, data) for split, corpora in files.items()}
+    if tokenizer is None:
+        return CheckInputs(splits, data, source, None)
+    folder = find_model(tokenizer)
+    check_manifest(folder)
+    return CheckInputs(splits, data, source, load_tokenizers(folder))
+
+
+def _read_recipe(names: Sequence[str], settings: Sequence[str]) -> tuple[DataConfig, Modality, Path | None]:
+    """The data settings of a recipe, and the model that training would start from; files have the defaults."""
+    from weft.config.recipe import load_recipe
+    from weft.config.recipe_catalog import is_recipe_argument
+    from weft.text.text_config import source_modality
+
+    if is_recipe_argument(names):
+        recipe = load_recipe(Path(names[0]), settings)
+    else:
+        quoted = ", ".join("'" + name.replace("'", "''") + "'" for name in names)  # any text as YAML
+        recipe = load_recipe({}, [f"data.train=[{quoted}]", *settings])
+    if not recipe.data.files().get("train"):
+        raise UserError("data.train: names no files, so there is nothing to check")
+    start = recipe.train.initial_model
+    return recipe.data, source_modality(recipe.text), None if start is None else Path(start).expanduser()
+
+
+def _print_progress(name: str, done: int) -> None:
+    if done % PROGRESS_INTERVAL == 0:
+        print(f"weft: {name}: {done:,} pairs checked", file=sys.stderr)

@@ -1,75 +1,88 @@
-"""weft compare."""
-
-from __future__ import annotations
+"""`weft compare`: compare systems."""
 
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from weft.cli.comparing import Comparing, Lowercase, Metrics, Stem, SynonymFile, Tokenize
+from weft.cli.options import (
+    JsonOption,
+    LowercaseOption,
+    MetricOption,
+    StemOption,
+    SynonymsOption,
+    TokenizeOption,
+    parse_metric_options,
+)
 from weft.core.errors import UserError
 
 
 def compare(
     references: Annotated[
-        Path,
-        typer.Argument(metavar="REFERENCES", help="A file of references; a .tsv has the source and its references."),
+        Path, typer.Argument(metavar="REFERENCES", help="A file of references, or a .tsv with sources and references.")
     ],
     systems: Annotated[
-        list[Path], typer.Argument(metavar="SYSTEM", help="Files of translations; all are compared with the first.")
+        list[Path],
+        typer.Argument(metavar="SYSTEM", help="Files of translations; each is compared with the first of them."),
     ],
-    source: Annotated[Path | None, typer.Option(metavar="FILE", help="What was translated.")] = None,
+    source: Annotated[Path | None, typer.Option(metavar="FILE", help="The source text.")] = None,
     reference: Annotated[
-        list[Path] | None, typer.Option(metavar="FILE", help="Further references. May be repeated.")
+        list[Path] | None, typer.Option(metavar="FILE", help="More references of the same lines. Repeatable.")
     ] = None,
     train: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The training text in the language of the translations.")
+        Path | None,
+        typer.Option(metavar="FILE", help="The target side of the training data, for scores by word frequency."),
     ] = None,
-    metric: Metrics = None,
+    metric: MetricOption = None,
     test: Annotated[
-        Literal["bootstrap", "randomisation"],
-        typer.Option(help="How p is found: paired bootstrap, or approximate randomisation."),
-    ] = "randomisation",
+        Literal["bootstrap", "randomization"],
+        typer.Option(help="The significance test: paired bootstrap or approximate randomization."),
+    ] = "randomization",
     samples: Annotated[
-        int | None, typer.Option(min=100, help="How many are drawn. Default: 1000, and 10000 for randomisation.")
+        int | None, typer.Option(min=100, help="The number of samples. Default: 1000, and 10000 for randomization.")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Another number, other samples.")] = 12345,
-    lowercase: Lowercase = False,
-    tokenize: Tokenize = None,
-    stem: Stem = None,
-    synonyms: SynonymFile = None,
-    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a page with sentences side by side.")] = None,
-    by: Annotated[
-        str | None, typer.Option(metavar="METRIC", help="The metric of the sentences on that page. Default: chrf.")
+    seed: Annotated[int, typer.Option(min=0, help="The seed of the samples.")] = 12345,
+    lowercase: LowercaseOption = False,
+    tokenize: TokenizeOption = None,
+    stem: StemOption = None,
+    synonyms: SynonymsOption = None,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a page that shows sentences side by side.")
+    ] = None,
+    sentence_metric: Annotated[
+        str | None, typer.Option(metavar="METRIC", help="The metric of single sentences on that page. Default: chrf.")
     ] = None,
     sentences: Annotated[
-        int | None, typer.Option(min=1, help="How many sentences of each kind that page shows. Default: 10.")
+        int | None, typer.Option(min=1, help="The number of sentences of each kind on that page. Default: 10.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: JsonOption = False,
 ) -> None:
-    """Compare systems on the same lines: scores, intervals, whether they differ from the first, and where."""
-    from weft.data.lines import read_lines
-    from weft.engine.output import check_output
-    from weft.metric.compare import Comparison, Settings
-    from weft.metric.compare import compare as compare_systems
-    from weft.metric.material import read_material
-    from weft.metric.render_comparison import as_json, render
-    from weft.metric.significance import SAMPLES, TRIALS
-    from weft.report.page import compare_on_page
+    """Compare systems on the same lines: scores, confidence intervals, significance, and where they differ."""
+    from weft.core.files import check_output_file
+    from weft.data.text_files import read_lines
+    from weft.metrics.comparison import Comparison, ComparisonSettings, compare_systems
+    from weft.metrics.references import read_comparison_data
+    from weft.metrics.score_report import comparison_to_json, format_comparison
+    from weft.metrics.significance import BOOTSTRAP_SAMPLES, RANDOMIZATION_TRIALS
+    from weft.visualize.comparison_page import write_comparison_page
 
-    for option, value in (("--by", by), ("--sentences", sentences)):
+    for option, value in (("--sentence-metric", sentence_metric), ("--sentences", sentences)):
         if value is not None and html is None:
-            raise UserError(f"{option} is about the page that --html writes: add --html FILE, or leave {option} out.")
-    read = [references, *(reference or []), *systems, source, train, synonyms]
-    check_output(html, [file for file in read if file is not None])
-    metrics, one = metric or ["bleu", "chrf", "ter"], by or "chrf"
-    options = Comparing(lowercase, tokenize, stem, synonyms).options([*metrics, one])
-    settings = Settings(metrics, options, test, samples or SAMPLES, samples or TRIALS, seed)
-    material = read_material([references, *(reference or [])], systems, source)
+            raise UserError(f"{option} only affects the page of --html: add --html FILE, or omit {option}.")
+    inputs = [references, *(reference or []), *systems, source, train, synonyms]
+    check_output_file(html, [file for file in inputs if file is not None])
+    metrics, sentence_metric = metric or ["bleu", "chrf", "ter"], sentence_metric or "chrf"
+    options = parse_metric_options([*metrics, sentence_metric], lowercase, tokenize, stem, synonyms)
+    settings = ComparisonSettings(
+        metrics, options, test, samples or BOOTSTRAP_SAMPLES, samples or RANDOMIZATION_TRIALS, seed
+    )
+    data = read_comparison_data([references, *(reference or [])], systems, source)
 
-    def compared() -> Comparison:
-        return compare_systems(material, settings, None if train is None else read_lines(train))
+    def run_comparison() -> Comparison:
+        return compare_systems(data, settings, None if train is None else read_lines(train))
 
-    found = compared() if html is None else compare_on_page(compared, html, one, sentences or 10)
-    print(as_json(found) if json else render(found))
+    if html is None:
+        comparison = run_comparison()
+    else:
+        comparison = write_comparison_page(run_comparison, html, sentence_metric, sentences or 10)
+    print(comparison_to_json(comparison) if json else format_comparison(comparison))

@@ -1,30 +1,29 @@
-"""weft demo."""
-
-from __future__ import annotations
+"""`weft demo`: train a small model on real data."""
 
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from weft.cli.options import Device
+from weft.cli.options import DeviceOption
 
 
 def demo(
-    what: Annotated[
+    task: Annotated[
         Literal["translate", "pronounce", "spell"],
-        typer.Argument(help="English to Spanish; English words to phones; misspelled words to right ones."),
+        typer.Argument(help="English to Spanish; English words to phonemes; misspelled words to correct ones."),
     ] = "translate",
     out: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", help="The run folder to make or to go on with. Default: runs/demo-WHAT."),
+        Path | None, typer.Option(metavar="FOLDER", help="The run folder to create or resume. Default: runs/demo-TASK.")
     ] = None,
-    data: Annotated[Path, typer.Option(metavar="FOLDER", help="Where corpora are kept.")] = Path("data"),
-    minutes: Annotated[float | None, typer.Option(min=0.01, help="Time for training. Default: 8, 5 and 5.")] = None,
-    device: Device = "auto",
+    data: Annotated[Path, typer.Option(metavar="FOLDER", help="The folder of the datasets.")] = Path("data"),
+    minutes: Annotated[
+        float | None, typer.Option(min=0.01, help="The training time. Default: 8, 5 or 5, by task.")
+    ] = None,
+    device: DeviceOption = "auto",
 ) -> None:
-    """Fetch real data, train a model in a few minutes, and show what it can do."""
-    from weft.demo.run import run_demo
+    """Download real data, train a model in a few minutes, and show what it can do."""
+    from weft.cli.demo_tasks import run_demo
 
-    if run_demo(what, out or Path("runs") / f"demo-{what}", data, minutes, device) == "interrupted":
+    if run_demo(task, out or Path("runs") / f"demo-{task}", data, minutes, device) == "interrupted":
         raise typer.Exit(130)

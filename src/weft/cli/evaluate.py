@@ -1,23 +1,29 @@
-"""weft evaluate."""
+"""`weft evaluate`: score a model or a file of translations."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from weft.cli.comparing import Comparing, Lowercase, Metrics, Stem, SynonymFile, Tokenize
-from weft.cli.options import Beam, Device, Settings, refuse
+from weft.cli.options import (
+    BeamOption,
+    DeviceOption,
+    JsonOption,
+    LowercaseOption,
+    MetricOption,
+    SetOption,
+    StemOption,
+    SynonymsOption,
+    TokenizeOption,
+    check_tokenize_option,
+    parse_metric_options,
+    refuse_options,
+)
 from weft.core.errors import UserError
-
-if TYPE_CHECKING:
-    from weft.metric.score import Score
 
 
 def evaluate(
-    what: Annotated[
+    system: Annotated[
         Path, typer.Argument(metavar="MODEL|TRANSLATIONS", help="A run or model folder, or a file of translations.")
     ],
     files: Annotated[
@@ -25,22 +31,21 @@ def evaluate(
         typer.Argument(
             metavar="FILE",
             help="For a model: the source, then its references. For translations: the references. For both, one .tsv "
-            "will do: the first column is the source, the others are its references. For a language model: a text.",
+            "with the source in the first column and its references in the others. For a language model: a text.",
         ),
     ],
-    metric: Metrics = None,
-    lowercase: Lowercase = False,
-    tokenize: Tokenize = None,
-    stem: Stem = None,
-    synonyms: SynonymFile = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    output: Annotated[Path | None, typer.Option(help="Keep the translations in this file.")] = None,
-    beam: Beam = None,
-    settings: Settings = None,
-    device: Device = "auto",
+    metric: MetricOption = None,
+    lowercase: LowercaseOption = False,
+    tokenize: TokenizeOption = None,
+    stem: StemOption = None,
+    synonyms: SynonymsOption = None,
+    json: JsonOption = False,
+    output: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the translations to this file.")] = None,
+    beam: BeamOption = None,
+    settings: SetOption = None,
+    device: DeviceOption = "auto",
 ) -> None:
-    """Score a model's translations, or a file of them, against one or several references; or measure how well a
-    language model foresees a text.
+    """Score a model or a file of translations against one or more references, or a language model on a text.
 
     \b
     weft evaluate MODEL TEST.tsv
@@ -48,36 +53,33 @@ def evaluate(
     weft evaluate TRANSLATIONS REFERENCE...
     weft evaluate LANGUAGE_MODEL TEXT
     """
-    from weft.engine.evaluation import evaluate_file, evaluate_model, read_examples
-    from weft.engine.load import load_translator
-    from weft.engine.output import check_output
-    from weft.engine.perplexity import evaluate_text, is_text, load_for
-    from weft.metric.evaluate import USUAL
+    from weft.core.files import check_output_file
+    from weft.inference.evaluation import evaluate_file, evaluate_model, read_examples
+    from weft.inference.language_model import evaluate_perplexity, is_single_text, load_for_perplexity
+    from weft.inference.loader import load_translator
+    from weft.metrics.corpus_metrics import DEFAULT_METRICS
+    from weft.metrics.score_report import format_scores, scores_to_json
 
-    if not what.exists():
-        raise UserError(f"{what}: there is no such file or folder")
-    searching = {"--output": output, "--beam": beam, "--set": settings}
-    how = {"--lowercase": lowercase, "--tokenize": tokenize, "--stem": stem, "--synonyms": synonyms}
-    if what.is_dir() and is_text(files):
-        trained = load_for(files[0], what, device)
-        told = f"{what} is a language model, of which the perplexity is measured"
-        refuse(told, {"--metric": metric, **how, **searching}, "for translations")
-        print_scores(evaluate_text(trained, files[0]), as_json=json)
-        return
-    metrics, comparing = metric or USUAL, Comparing(lowercase, tokenize, stem, synonyms)
-    options = comparing.options(metrics)
-    comparing.check_words(metrics)
-    if what.is_dir():
-        check_output(output, files)
-        examples = read_examples(files)
-        translator = load_translator(what, device=device, beam=beam, overrides=settings or [])
-        print_scores(evaluate_model(translator, examples, metrics, options, output), as_json=json)
+    if not system.exists():
+        raise UserError(f"{system}: there is no such file or folder")
+    search_options: dict[str, object] = {"--output": output, "--beam": beam, "--set": settings}
+    if system.is_dir() and is_single_text(files):
+        trained = load_for_perplexity(files[0], system, device)
+        options = {"--metric": metric, "--lowercase": lowercase, "--tokenize": tokenize, "--stem": stem}
+        situation = f"{system} is a language model, scored by its perplexity"
+        refuse_options(situation, {**options, "--synonyms": synonyms, **search_options}, "for translations")
+        scores = evaluate_perplexity(trained, files[0])
     else:
-        refuse(f"{what} is a file of translations", {**searching, "--device": device != "auto"}, "for a model")
-        print_scores(evaluate_file(what, files, metrics, options), as_json=json)
-
-
-def print_scores(scores: Sequence[Score], *, as_json: bool) -> None:
-    from weft.metric import render
-
-    print(render.as_json(scores) if as_json else render.render(scores))
+        metrics = metric or DEFAULT_METRICS
+        metric_options = parse_metric_options(metrics, lowercase, tokenize, stem, synonyms)
+        check_tokenize_option(tokenize, metrics)
+        if system.is_dir():
+            check_output_file(output, files)
+            examples = read_examples(files)
+            translator = load_translator(system, device=device, beam=beam, overrides=settings or [])
+            scores = evaluate_model(translator, examples, metrics, metric_options, output)
+        else:
+            model_options = {**search_options, "--device": device != "auto"}
+            refuse_options(f"{system} is a file of translations", model_options, "for a model")
+            scores = evaluate_file(system, files, metrics, metric_options)
+    print(scores_to_json(scores) if json else format_scores(scores))

@@ -1,6 +1,4 @@
-"""weft noise."""
-
-from __future__ import annotations
+"""`weft noise`: create misspellings."""
 
 import sys
 from pathlib import Path
@@ -13,62 +11,55 @@ from weft.core.errors import UserError
 
 def noise(
     words: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="WORDS",
-            help="Right words, one a line, maybe a tab and how many copies to make. Default: standard input.",
-        ),
+        Path | None, typer.Argument(metavar="WORDS", help="Correct words, one per line. Default: standard input.")
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "--out", help="The .tsv to write. Default: standard output.")
     ] = None,
-    copies: Annotated[int, typer.Option(min=1, help="Pairs to make of each line.")] = 5,
+    copies: Annotated[int, typer.Option(min=1, help="The number of pairs for each line.")] = 5,
     errors: Annotated[
         float | None,
-        typer.Option(min=1.0, help="Mistakes in a misspelled word, in the mean. Default: 1.2, or as in --like."),
+        typer.Option(min=1.0, help="The mean number of errors in a misspelled word. Default: 1.2, or learned."),
     ] = None,
-    clean: Annotated[float, typer.Option(min=0.0, max=1.0, help="The share of words that are left right.")] = 0.1,
+    clean_rate: Annotated[float, typer.Option(min=0.0, max=1.0, help="The fraction of words that stay correct.")] = 0.1,
     layout: Annotated[
-        Literal["qwerty", "qwertz", "azerty"] | None, typer.Option(help="The keyboard. Default: qwerty.")
+        Literal["qwerty", "qwertz", "azerty"] | None, typer.Option(help="The keyboard layout. Default: qwerty.")
     ] = None,
     rate: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="KIND=NUMBER",
-            help="How often a mistake is made, compared with others: replace, sound, insert, double, drop, swap. "
-            "May be repeated.",
+            metavar="KIND=NUMBER", help="How frequent an error is: replace, sound, insert, double, drop, swap."
         ),
     ] = None,
-    like: Annotated[
+    learn_from: Annotated[
         Path | None,
-        typer.Option(metavar="PAIRS", help="Learn the mistakes from this .tsv: misspelling, tab, right word."),
+        typer.Option(metavar="PAIRS", help="Learn the errors from this .tsv: misspelling, tab, correct word."),
     ] = None,
-    without: Annotated[
+    exclude: Annotated[
         list[Path] | None,
-        typer.Option(metavar="FILE", help="Leave out the misspellings in its first column. May be repeated."),
+        typer.Option(metavar="FILE", help="Omit the misspellings in the first column of this file. Repeatable."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Another number, other mistakes.")] = 1,
+    seed: Annotated[int, typer.Option(help="The seed of the errors.")] = 1,
 ) -> None:
-    """Misspell right words, to make pairs on which a model can learn to correct them."""
+    """Misspell correct words, to create pairs on which a model can learn to correct them."""
+    from weft.core.files import check_output_file
     from weft.data.corpus import Corpus
-    from weft.engine.output import check_output, lines_of, write_lines
-    from weft.noise.learned import learn_habits
-    from weft.noise.noise import Noise
-    from weft.noise.pairs import NoisyPairs, check_table, read_held_out, read_words
-    from weft.noise.typist import Typist, read_rates
+    from weft.data.error_models import KeyboardErrorModel, learn_error_model, parse_typo_rates
+    from weft.data.typos import TypoGenerator, TypoPairs, check_tsv_output, read_clean_lines, read_held_out_typos
+    from weft.inference.translation_io import read_input_lines, write_lines
 
-    if like is not None and (layout is not None or rate):
-        raise UserError("--like learns which mistakes are made: leave out --layout and --rate, or --like.")
-    check_output(output, [words, *(file for file in (like, *(without or [])) if file is not None)])
-    check_table(output)
-    held_out = read_held_out(without or [])
-    wanted = read_words(lines_of(words), str(words or "standard input"), copies)
-    if like is not None:
-        learned = learn_habits(Corpus([like]).pairs(), str(like))
-        noisy = Noise(learned, errors=errors or learned.errors, clean=clean, seed=seed)
+    if learn_from is not None and (layout is not None or rate):
+        raise UserError("--learn-from learns the kinds of errors: omit --layout and --rate, or --learn-from.")
+    check_output_file(output, [words, *(file for file in (learn_from, *(exclude or [])) if file is not None)])
+    check_tsv_output(output)
+    held_out = read_held_out_typos(exclude or [])
+    lines = read_clean_lines(read_input_lines(words), str(words or "standard input"), copies)
+    if learn_from is not None:
+        learned = learn_error_model(Corpus([learn_from]).pairs(), str(learn_from))
+        generator = TypoGenerator(learned, errors=errors or learned.errors, clean=clean_rate, seed=seed)
     else:
-        typist = Typist(layout or "qwerty", read_rates(rate or []))
-        noisy = Noise(typist, errors=errors or 1.2, clean=clean, seed=seed)
-    pairs = NoisyPairs(wanted, noisy, held_out)
-    write_lines(((f"{wrong}\t{right}\n", False) for wrong, right in pairs), output)
-    print(f"weft: {pairs.told(without or [])}", file=sys.stderr)
+        keyboard = KeyboardErrorModel(layout or "qwerty", parse_typo_rates(rate or []))
+        generator = TypoGenerator(keyboard, errors=errors or 1.2, clean=clean_rate, seed=seed)
+    pairs = TypoPairs(lines, generator, held_out)
+    write_lines((f"{wrong}\t{right}\n" for wrong, right in pairs), output)
+    print(f"weft: {pairs.summary(exclude or [])}", file=sys.stderr)

@@ -1,36 +1,33 @@
-"""weft report."""
-
-from __future__ import annotations
+"""`weft report`: write the HTML report of a run."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from weft.cli.options import Device
+from weft.cli.options import DeviceOption
 
 
 def report(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, finished or not.")],
     output: Annotated[Path, typer.Option(help="The page to write.")] = Path("report.html"),
     test: Annotated[
-        bool, typer.Option("--test", help="Measure on the test data that the run names, not the validation data.")
+        bool, typer.Option("--test", help="Evaluate on the test data of the run instead of its validation data.")
     ] = False,
-    lines: Annotated[int, typer.Option(min=1, help="At most so many lines are translated and scored.")] = 1000,
-    sentences: Annotated[int, typer.Option(min=1, help="How many sentences of each kind the page shows.")] = 4,
-    device: Device = "auto",
+    max_lines: Annotated[int, typer.Option(min=1, help="Translate and score at most this many lines.")] = 1000,
+    sentences: Annotated[int, typer.Option(min=1, help="The number of example sentences of each kind.")] = 4,
+    device: DeviceOption = "auto",
 ) -> None:
-    """Write a page about a training run, in one file that needs no network: its data, settings, curves, scores,
-    examples, what the model looks at, where it fails, and what was diagnosed."""
-    from weft.engine.output import check_output
-    from weft.report.run.gathering import Wish
-    from weft.report.run.held import check_test
-    from weft.report.run.known import files_read, read_run
-    from weft.report.run.page import report_on_page
+    """Write a self-contained page about a training run: data, settings, curves, scores, examples, attention,
+    errors and diagnosis."""
+    from weft.core.files import check_output_file
+    from weft.visualize.run_evaluation import ReportOptions
+    from weft.visualize.run_report import write_run_report
+    from weft.visualize.run_summary import check_test_data, read_run_summary, report_inputs
 
-    known = read_run(run)
+    summary = read_run_summary(run)
     if test:
-        check_test(known)
-    check_output(output, files_read(known))
-    told = report_on_page(known, output, Wish(test, lines, sentences, device)).outcome.told()
-    print(f"{output}: {known.name}, {told}")
+        check_test_data(summary)
+    check_output_file(output, report_inputs(summary))
+    outcome = write_run_report(summary, output, ReportOptions(test, max_lines, sentences, device)).outcome
+    print(f"{output}: {summary.name}, {outcome.describe()}")

@@ -1,50 +1,48 @@
-"""weft rerank."""
-
-from __future__ import annotations
+"""`weft rerank`: rerank n-best lists."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from weft.cli.options import Device
-from weft.cli.several import numbers_of
+from weft.cli.options import DeviceOption, ModelArgument, OutputOption, parse_weights
 
 
 def rerank(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A run folder or a model folder.")],
+    model: ModelArgument,
     input_file: Annotated[
         Path | None,
         typer.Argument(
-            metavar="INPUT", help="What weft translate wrote with --json and --best N. Default: standard input."
+            metavar="INPUT", help="The output of weft translate --json --n-best N. Default: standard input."
         ),
     ] = None,
-    others: Annotated[
-        list[Path] | None, typer.Option("--with", metavar="MODEL", help="Another model that scores. May be repeated.")
+    scorers: Annotated[
+        list[Path] | None,
+        typer.Option("--scorer", metavar="MODEL", help="Another model that scores the alternatives. Repeatable."),
     ] = None,
     weights: Annotated[
         str | None,
         typer.Option(
-            metavar="W0,W1,...",
-            help="How much each score counts: that in INPUT, then those of the models. Default: all the same.",
+            metavar="W0,W1,...", help="The weights of the score in INPUT and of each model. Default: all equal."
         ),
     ] = None,
     alpha: Annotated[
-        float, typer.Option(min=0.0, help="A score is divided by its number of tokens to this power.")
+        float, typer.Option(min=0.0, help="Divide each score by its number of tokens to this power.")
     ] = 1.0,
-    output: Annotated[Path | None, typer.Option(help="Where to write. Default: standard output.")] = None,
+    output: OutputOption = None,
     json: Annotated[
-        bool, typer.Option("--json", help="A JSON object a line, with all alternatives and scores.")
+        bool, typer.Option("--json", help="Write a JSON object per line, with all alternatives and scores.")
     ] = False,
-    device: Device = "auto",
+    device: DeviceOption = "auto",
 ) -> None:
-    """Choose again among the alternatives of a translation, with the scores of other models."""
-    from weft.engine.output import check_output, lines_of, write_lines
-    from weft.engine.reranking import as_line, make_reranker
-    from weft.engine.scoring import load_scorer
+    """Rerank the alternatives of translations with the scores of other models."""
+    from weft.core.files import check_output_file
+    from weft.inference.reranking import format_reranked, make_reranker
+    from weft.inference.scoring import load_scorer
+    from weft.inference.translation_io import read_input_lines, write_lines
 
-    check_output(output, [input_file])
-    given = None if weights is None else numbers_of(weights)
-    reranker = make_reranker([load_scorer(one, device) for one in [model, *(others or [])]], given, alpha)
-    lines = reranker.stream(lines_of(input_file))
-    write_lines(((as_line(one, as_json=json), False) for one in lines), output)
+    check_output_file(output, [input_file])
+    numbers = None if weights is None else parse_weights(weights)
+    reranker = make_reranker([load_scorer(path, device) for path in [model, *(scorers or [])]], numbers, alpha)
+    lines = reranker.stream(read_input_lines(input_file))
+    write_lines((format_reranked(line, as_json=json) for line in lines), output)

@@ -1,37 +1,33 @@
-"""weft score."""
-
-from __future__ import annotations
+"""`weft score`: score existing translations."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from weft.cli.options import Device
+from weft.cli.options import DeviceOption, ModelArgument, OutputOption
 
 
 def score(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A run folder or a model folder.")],
+    model: ModelArgument,
     files: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="FILE", help="The source and its target; or one .tsv or .jsonl. For a language model: a text."
-        ),
+        list[Path], typer.Argument(metavar="FILE", help="The source and its target, or one .tsv or .jsonl; or a text.")
     ],
-    json: Annotated[bool, typer.Option("--json", help="A JSON object a line, with pieces and their scores.")] = False,
-    output: Annotated[Path | None, typer.Option(help="Where to write. Default: standard output.")] = None,
-    device: Device = "auto",
+    json: Annotated[
+        bool, typer.Option("--json", help="Write a JSON object per line, with tokens and their scores.")
+    ] = False,
+    output: OutputOption = None,
+    device: DeviceOption = "auto",
 ) -> None:
-    """Score given translations: for each line its log-probability, its tokens, and its perplexity.
+    """Score existing translations: the log-probability, number of tokens and perplexity of each line.
 
     \b
     weft score MODEL SOURCE TARGET
     weft score MODEL PAIRS.tsv
     weft score LANGUAGE_MODEL TEXT
     """
-    from weft.engine.output import check_output
-    from weft.engine.scored_lines import write_scores
-    from weft.engine.scoring import load_scorer
+    from weft.core.files import check_output_file
+    from weft.inference.scoring import load_scorer, write_scores
 
-    check_output(output, files)
+    check_output_file(output, files)
     write_scores(load_scorer(model, device), files, output, as_json=json)

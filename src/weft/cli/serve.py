@@ -1,4 +1,4 @@
-"""weft serve."""
+"""`weft serve`: serve models over HTTP."""
 
 from __future__ import annotations
 
@@ -8,87 +8,89 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from weft.cli.engines import EngineOption, PrecisionOption
-from weft.cli.options import Beam, Device
+from weft.cli.options import BackendOption, BeamOption, DeviceOption, PrecisionOption
 from weft.core.errors import UserError
 
 if TYPE_CHECKING:
-    from weft.serve.languages import Pair
+    from weft.data.languages import LanguagePair
 
-LOCAL = ("127.0.0.1", "localhost", "::1")
+LOCAL_ADDRESSES = ("127.0.0.1", "localhost", "::1")
+RELOAD_SECONDS = 2.0
 
 
 def serve(
     models: Annotated[
         list[Path] | None, typer.Argument(metavar="RUN...", help="Run folders or model folders.", show_default=False)
     ] = None,
-    host: Annotated[str, typer.Option(help="The address to listen at; 0.0.0.0 for all of this machine.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0: one that is free.")] = 5000,
-    host_names: Annotated[
-        list[str] | None,
-        typer.Option("--host-name", metavar="NAME", help="Answer to this name too, as to a proxy's. May be repeated."),
+    host: Annotated[str, typer.Option(help="The address to listen on; 0.0.0.0 for all interfaces.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 for any free one.")] = 5000,
+    allowed_host_names: Annotated[
+        list[str] | None, typer.Option("--allowed-host", metavar="NAME", help="A host name to answer to. Repeatable.")
     ] = None,
     languages: Annotated[
         list[str] | None,
-        typer.Option(metavar="CODE:CODE", help="What a model translates, as en:de; one for each RUN, in their order."),
+        typer.Option(metavar="CODE:CODE", help="The languages of a model, for example en:de; once for each RUN."),
     ] = None,
-    keys: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="API keys, one a line, of which a request has to have one.")
+    api_keys: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A file of API keys, one per line, that requests must have.")
     ] = None,
-    watch: Annotated[
-        bool, typer.Option("--watch", help="When another model is in a folder, load it and answer with it.")
-    ] = False,
+    reload: Annotated[bool, typer.Option("--reload", help="Load new models when a folder changes.")] = False,
     training: Annotated[
         list[Path] | None,
-        typer.Option(metavar="RUN", help="A run whose training the page at /training shows. May be repeated."),
+        typer.Option(metavar="RUN", help="A run whose training is shown on the page /training. Repeatable."),
     ] = None,
     limits: Annotated[
         list[str] | None,
-        typer.Option("--limit", metavar="NAME=N", help="Change a limit, as characters=5000. May be repeated."),
+        typer.Option("--limit", metavar="NAME=N", help="Change a limit, for example characters=5000. Repeatable."),
     ] = None,
-    beam: Beam = None,
-    engine: EngineOption = "auto",
+    beam: BeamOption = None,
+    backend: BackendOption = "auto",
     precision: PrecisionOption = None,
-    device: Device = "auto",
+    device: DeviceOption = "auto",
 ) -> None:
-    """Answer requests over HTTP with one or several models, as LibreTranslate does and more."""
-    from weft.serve.hosts import hosts_of, read_names
-    from weft.serve.keys import Keys, read_keys
-    from weft.serve.limits import read_limits
-    from weft.serve.loaded import Wished
-    from weft.watching.run import watch_all
+    """Serve one or more models over HTTP, with the LibreTranslate API and more."""
+    from weft.serve.auth import ApiKeys, allowed_hosts, parse_host_names, read_api_keys
+    from weft.serve.limits import parse_limits
+    from weft.visualize.run_monitor import monitor_runs
 
+    models, training = models or [], training or []
     if not models and not training:
-        raise UserError("Say what to serve: weft serve RUN... for models, --training RUN for how a run trains.")
-    known = Keys() if keys is None else read_keys(keys)
-    bounds, names = read_limits(limits or []), read_names(host_names or [])
-    if beam is not None and beam > bounds.beam:
-        raise UserError(f"--beam {beam}: is more than --limit beam={bounds.beam}: raise the limit, or ask for less")
-    pairs, watched = pairs_of(models or [], languages), watch_all(training or [])
+        raise UserError(
+            "There is nothing to serve. Use weft serve RUN... for models, --training RUN for a training run."
+        )
+    keys = ApiKeys() if api_keys is None else read_api_keys(api_keys)
+    server_limits, names = parse_limits(limits or []), parse_host_names(allowed_host_names or [])
+    if beam is not None and beam > server_limits.beam:
+        raise UserError(f"--beam {beam}: exceeds --limit beam={server_limits.beam}: raise the limit, or lower the beam")
+    pairs, monitor = _language_pairs(models, languages), monitor_runs(training)
 
-    from weft.serve.app import Api
-    from weft.serve.metrics import Metrics
-    from weft.serve.run import listening
-    from weft.serve.run import serve as run
-    from weft.serve.served import load_all
-    from weft.serve.training import Training
+    from weft.inference.backends import BackendOptions
+    from weft.serve.dependencies import ServerContext
+    from weft.serve.middleware import ServerMetrics
+    from weft.serve.model_pool import load_model_pool
+    from weft.serve.server import open_listener, run_server
+    from weft.serve.training_status import TrainingStatus
 
-    metrics = Metrics()
-    with listening(host, port) as listener:
-        loaded = load_all(models or [], pairs, Wished(engine, precision, beam, device), bounds, metrics)
-        if not known and host not in LOCAL:
-            print(f"weft: whoever reaches {host} may ask: --keys FILE would ask for a key", file=sys.stderr)
-        hosts = hosts_of(host, listener.getsockname()[0], names)
-        run(Api(loaded, bounds, known, metrics, Training(watched)), listener, hosts, 2.0 if watch else None)
+    metrics = ServerMetrics()
+    with open_listener(host, port, server_limits) as listener:
+        options = BackendOptions(backend, precision, beam, (), device=device)
+        pool = load_model_pool(models, pairs, options, server_limits, metrics)
+        if not keys and host not in LOCAL_ADDRESSES:
+            print(
+                f"weft: anyone who reaches {host} can use this server: --api-keys FILE requires keys", file=sys.stderr
+            )
+        hosts = allowed_hosts(host, listener.getsockname()[0], names)
+        context = ServerContext(pool, server_limits, keys, metrics, TrainingStatus(monitor))
+        run_server(context, listener, hosts, RELOAD_SECONDS if reload else None)
 
 
-def pairs_of(models: list[Path], languages: list[str] | None) -> list[Pair]:
-    """The languages of each model: as they are given, or as its recipe tells."""
-    from weft.export.described import read_described
-    from weft.serve.languages import pair_of, read_pair
+def _language_pairs(models: list[Path], languages: list[str] | None) -> list[LanguagePair]:
+    """The languages of each model, from --languages or from its recipe."""
+    from weft.checkpoints.model_folder import read_model_folder
+    from weft.data.languages import infer_language_pair, parse_language_pair
 
-    if languages is not None and len(languages) != len(models):
-        raise UserError(f"--languages is given {len(languages)} times, for {len(models)} models: give it once for each")
-    if languages is not None:
-        return [read_pair(one) for one in languages]
-    return [pair_of(read_described(path).config, str(path)) for path in models]
+    if languages is None:
+        return [infer_language_pair(read_model_folder(path).config, str(path)) for path in models]
+    if len(languages) != len(models):
+        raise UserError(f"--languages is used {len(languages)} times for {len(models)} models: use it once for each")
+    return [parse_language_pair(pair) for pair in languages]

@@ -1,32 +1,32 @@
-"""weft shortlist."""
-
-from __future__ import annotations
+"""`weft shortlist`: learn a lexical shortlist."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from weft.cli.options import ModelArgument
+
 
 def shortlist(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A run folder or a model folder.")],
+    model: ModelArgument,
     files: Annotated[
         list[Path] | None,
-        typer.Argument(
-            metavar="[FILE]...", help="Two text files, or one .tsv or .jsonl. Default: what it was trained on."
-        ),
+        typer.Argument(metavar="[FILE]...", help="Two text files, or one .tsv or .jsonl. Default: its training data."),
     ] = None,
-    best: Annotated[int, typer.Option(min=1, help="So many target pieces for each source piece.")] = 100,
-    frequent: Annotated[int, typer.Option(min=0, help="So many of the most frequent target pieces for all.")] = 100,
-    pairs: Annotated[int, typer.Option(min=1, help="Learn from so many pairs at most, the first.")] = 100_000,
+    per_token: Annotated[int, typer.Option(min=1, help="The number of target tokens for each source token.")] = 100,
+    frequent: Annotated[
+        int, typer.Option(min=0, help="The number of most frequent target tokens, which are always included.")
+    ] = 100,
+    pairs: Annotated[int, typer.Option(min=1, help="Learn from at most this many pairs, the first.")] = 100_000,
 ) -> None:
-    """Learn which target pieces belong to which source pieces: weft translate --shortlist then looks at no others.
+    """Learn which target tokens belong to which source tokens: weft translate --shortlist then computes no others.
 
     \b
     weft shortlist MODEL
     weft shortlist MODEL SOURCE TARGET
     """
-    from weft.engine.shortlisting import learn_shortlist, render
-    from weft.text.shortlist import Size
+    from weft.inference.shortlist_training import train_shortlist
+    from weft.text.lexical_shortlist import ShortlistSize
 
-    print(render(learn_shortlist(model, files or [], Size(best, frequent), pairs)))
+    print(train_shortlist(model, files or [], ShortlistSize(per_token, frequent), pairs))

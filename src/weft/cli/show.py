@@ -1,35 +1,31 @@
-"""weft show."""
-
-from __future__ import annotations
+"""`weft show`: show a recipe or model."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from weft.cli.options import Overrides
+from weft.cli.options import OverridesArgument
 from weft.core.errors import UserError
 
 
 def show(
-    what: Annotated[
+    target: Annotated[
         Path | None, typer.Argument(metavar="RECIPE|RUN", help="A recipe, a run folder or a model folder.")
     ] = None,
-    overrides: Overrides = None,
-    schema: Annotated[
-        bool, typer.Option("--schema", help="Print the JSON schema of recipes, for editors, instead.")
-    ] = False,
+    overrides: OverridesArgument = None,
+    schema: Annotated[bool, typer.Option("--schema", help="Print the JSON schema of recipes, for editors.")] = False,
 ) -> None:
-    """Show what a recipe says with every default written out, or what a model is and how it did."""
-    from weft.engine.describe import describe_model, describe_recipe, describe_schema
+    """Show a recipe with all its defaults, or a model with its settings and scores."""
+    from weft.inference.model_summary import describe_model, describe_recipe, describe_schema
 
-    if schema and what is not None:
-        raise UserError(f"--schema shows what any recipe may hold: leave out {what}")
+    if schema and target is not None:
+        raise UserError(f"--schema describes all recipes: omit {target}")
     if schema:
         print(describe_schema())
-        return
-    if what is None:
-        raise UserError("Say what to show: weft show RECIPE, weft show RUN or weft show --schema")
-    if what.is_dir() and overrides:
-        raise UserError(f"{what} is a model, and is as it is: {overrides[0]} can only be set for a recipe.")
-    print(describe_model(what) if what.is_dir() else describe_recipe(what, overrides or []))
+    elif target is None:
+        raise UserError("There is nothing to show. Use weft show RECIPE, weft show RUN or weft show --schema")
+    elif target.is_dir() and overrides:
+        raise UserError(f"{target} is a model, whose settings are fixed: omit {overrides[0]}")
+    else:
+        print(describe_model(target) if target.is_dir() else describe_recipe(target, overrides or []))

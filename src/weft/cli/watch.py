@@ -1,6 +1,4 @@
-"""weft watch."""
-
-from __future__ import annotations
+"""`weft watch`: watch training runs."""
 
 from pathlib import Path
 from typing import Annotated
@@ -9,17 +7,17 @@ import typer
 
 
 def watch(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders; one may not be there yet.")],
-    once: Annotated[bool, typer.Option("--once", help="Draw one picture of how they are now, and end.")] = False,
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders; they may not exist yet.")],
+    once: Annotated[bool, typer.Option("--once", help="Show the current state once and exit.")] = False,
 ) -> None:
-    """Draw one run or several while they train: losses, scores, rates, and what becomes of sample sentences."""
+    """Show training runs while they train: losses, scores, learning rates, and translations of sample sentences."""
     from rich.console import Console
 
-    from weft.watching.run import watch_all
-    from weft.watching.terminal import follow, show_once
+    from weft.visualize.run_monitor import monitor_runs
+    from weft.visualize.terminal_dashboard import print_dashboard, run_dashboard
 
-    console, watched = Console(highlight=False), watch_all(runs)
+    console, monitor = Console(highlight=False), monitor_runs(runs)
     if once or not console.is_terminal or console.is_dumb_terminal:
-        show_once(watched, console)
+        print_dashboard(monitor, console)
     else:
-        follow(watched, console)
+        run_dashboard(monitor, console)

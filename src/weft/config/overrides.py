@@ -1,34 +1,47 @@
 """Settings given on the command line: `model.encoder.layers=6`."""
 
-from collections.abc import Iterable
-from typing import cast
+from collections.abc import Sequence
+from typing import TypeVar, cast
 
-from weft.config.document import DEEPEST, Plain, parse
-from weft.config.wording import found, quoted
-from weft.core.errors import ConfigError, Problem, UserError
+from weft.config.registry import REGISTRY
+from weft.config.serialization import from_dict
+from weft.config.values import describe_found
+from weft.config.yaml_files import MAX_DEPTH, PlainData, parse_yaml
+from weft.core.errors import ConfigError, ConfigProblem, UserError
+from weft.core.formatting import quote
+
+ConfigT = TypeVar("ConfigT")
 
 
-def apply_overrides(node: dict[str, Plain], overrides: Iterable[str]) -> dict[str, Plain]:
-    """A new tree with each override made in turn (its value is YAML), or a ConfigError with all that cannot be."""
-    tree: Plain = node
+def read_config(node: dict[str, PlainData], kind: type[ConfigT], overrides: Sequence[str] = ()) -> ConfigT:
+    """Return the dataclass `kind` from plain data with overrides; raise ConfigError with all problems."""
+    try:
+        return from_dict(apply_overrides(node, overrides), kind, REGISTRY)
+    except ConfigError as error:
+        raise _with_hints(error, overrides) from error
+
+
+def apply_overrides(node: dict[str, PlainData], overrides: Sequence[str]) -> dict[str, PlainData]:
+    """Return the data with each override, whose value is YAML, applied; raise ConfigError with all that are invalid."""
+    tree: PlainData = node
     problems = []
     for override in overrides:
         place, equals, text = override.partition("=")
         try:
-            tree = _changed(tree, _names(place.strip(), equals), parse(text, "the value"))
+            tree = _with_value(tree, _parse_path(place.strip(), equals), parse_yaml(text, "the value"))
         except UserError as error:
-            problems.append(Problem(place.strip(), str(error)))
+            problems.append(ConfigProblem(place.strip(), str(error)))
     if problems:
         raise ConfigError(problems)
-    return cast(dict[str, Plain], tree)
+    return cast(dict[str, PlainData], tree)
 
 
-def advised(error: ConfigError, overrides: Iterable[str]) -> ConfigError:
-    """The same problems, and how to begin a part anew where an override gave it a type that lacks its settings."""
+def _with_hints(error: ConfigError, overrides: Sequence[str]) -> ConfigError:
+    """Add how to reset a component where an override gave it a type that lacks its other settings."""
     types = dict(override.split(".type=", 1) for override in overrides if ".type=" in override)
     return ConfigError(
         [
-            problem._replace(text=f"{problem.text}; to begin anew: {problem.place}={{type: {types[problem.place]}}}")
+            problem._replace(text=f"{problem.text}; to start over: {problem.place}={{type: {types[problem.place]}}}")
             if problem.place in types
             else problem
             for problem in error.problems
@@ -36,36 +49,35 @@ def advised(error: ConfigError, overrides: Iterable[str]) -> ConfigError:
     )
 
 
-def _names(place: str, equals: str) -> list[str]:
+def _parse_path(place: str, equals: str) -> list[str]:
     names = place.split(".")
     if not equals or not all(names):
         raise UserError("an override should look like model.encoder.layers=6")
-    if len(names) > DEEPEST:
-        raise UserError(f"is nested more than {DEEPEST} deep")
+    if len(names) > MAX_DEPTH:
+        raise UserError(f"is nested more than {MAX_DEPTH} deep")
     return names
 
 
-def _changed(node: Plain, names: list[str], value: Plain) -> Plain:
-    """The node with the value at the end of the path that the names are."""
-    if not names:
+def _with_value(node: PlainData, path: list[str], value: PlainData) -> PlainData:
+    """Return the node with the value at the path."""
+    if not path:
         return value
-    name, *rest = names
+    name, *rest = path
     match node:
         case list():
-            number = _number(name, node)
-            return [*node[:number], _changed(node[number], rest, value), *node[number + 1 :]]
+            index = _list_index(name, node)
+            return [*node[:index], _with_value(node[index], rest, value), *node[index + 1 :]]
         case dict():
-            return {**node, name: _changed(node.get(name), rest, value)}
+            return {**node, name: _with_value(node.get(name), rest, value)}
         case None:
-            return {name: _changed(None, rest, value)}
+            return {name: _with_value(None, rest, value)}
         case str():
-            return {"type": node, name: _changed(None, rest, value)}  # `encoder: recurrent` names a type
-    raise UserError(f"there is nothing to set below {found(node)}")
+            return {"type": node, name: _with_value(None, rest, value)}  # `encoder: recurrent` names a type
+    raise UserError(f"there is nothing to set below {describe_found(node)}")
 
 
-def _number(name: str, items: list[Plain]) -> int:
-    """The place in the list that the name means."""
-    numbers = [str(number) for number in range(len(items))]
-    if name not in numbers:
-        raise UserError(f"{quoted(name)} is no item of this list of {len(items)}; items are counted from 0")
-    return numbers.index(name)
+def _list_index(name: str, items: list[PlainData]) -> int:
+    indices = [str(index) for index in range(len(items))]
+    if name not in indices:
+        raise UserError(f"{quote(name)} is no item of this list of {len(items)}; items are counted from 0")
+    return indices.index(name)

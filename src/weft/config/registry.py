@@ -1,177 +1,170 @@
-"""Everything a user can name, in one table: role -> name -> class. The laws find each part here."""
+"""The registry: role -> name -> class, for everything that a recipe can name.
 
-from collections.abc import Mapping
+Components of trained models are in a literal table here, those of training in training_registry.py, which is imported
+only when one of its roles is used: translating needs neither losses nor optimizers. The laws discover components here.
+"""
 
-from weft.model.decoders.bahdanau import Bahdanau
-from weft.model.decoders.cho import Cho
-from weft.model.decoders.convs2s import ConvS2SDecoder
-from weft.model.decoders.gnmt import GNMT
-from weft.model.decoders.kalchbrenner import KalchbrennerDecoder
-from weft.model.decoders.luong import Luong
-from weft.model.decoders.nothing import NoDecoder
-from weft.model.decoders.sutskever import Sutskever
-from weft.model.decoders.transformer import TransformerDecoder
-from weft.model.encoders.chain import Chain
-from weft.model.encoders.convolutional import Convolutional
-from weft.model.encoders.convs2s import ConvS2SEncoder
-from weft.model.encoders.embedded import Embedded
-from weft.model.encoders.kalchbrenner import KalchbrennerEncoder
-from weft.model.encoders.nothing import Nothing
-from weft.model.encoders.picture import PictureEncoder
-from weft.model.encoders.recurrent import Recurrent
-from weft.model.encoders.transformer import TransformerEncoder
-from weft.model.head import Linear as LinearHead
-from weft.model.lattices.ctc import CTC
-from weft.model.lattices.positions import Aligned, Dense
-from weft.model.roles import Decoder, Embed, Encoder, Head, Lattice
-from weft.nn.bridges import Bridge, Copy, Zeros
-from weft.nn.bridges import Learned as LearnedBridge
-from weft.nn.bridges import Linear as LinearBridge
-from weft.nn.cells.gru import GRU
-from weft.nn.cells.lstm import LSTM
-from weft.nn.cells.plain import Plain
-from weft.nn.cells.role import Cell
-from weft.nn.cells.stacked import Stacked
-from weft.nn.cells.variational import Variational
-from weft.nn.embedding import Embedding, NoEmbedding
-from weft.nn.letters import Letters
-from weft.nn.pixels import Pixels
-from weft.nn.positions import Learned, Positions, Sinusoidal
-from weft.nn.scores import Additive, Concat, Dot, General, Location, ScaledDot, Score
-from weft.nn.scores import Cosine as CosineScore
-from weft.nn.windows import Global, LocalMonotonic, LocalPredictive, Window
-from weft.objective.bucketed_vocabulary import BucketedVocabulary
-from weft.objective.coverage import Coverage
-from weft.objective.cross_entropy import CrossEntropy
-from weft.objective.ctc import CTCLoss, JointLoss
-from weft.objective.distillation import Distillation
-from weft.objective.feeding import Feeding, Free, Scheduled, Truth
-from weft.objective.minimum_risk import MinimumRisk
-from weft.objective.negative_sampling import NegativeSampling
-from weft.objective.positions import PositionEntropy
-from weft.objective.proposals import LogUniform, Proposal, Uniform
-from weft.objective.proposals import Unigram as UnigramProposal
-from weft.objective.role import Objective
-from weft.objective.sampled_softmax import SampledSoftmax
-from weft.objective.truth import Constant, ExponentialDecay, InverseSigmoid, LinearDecay, TruthProbability
-from weft.objective.word_loss import WordLoss
-from weft.optim.averages import Average, Exponential, Last
-from weft.optim.lazy_adam import LazyAdam
-from weft.optim.optimisers import SGD, Adadelta, Adam, AdamW, Optimiser
-from weft.optim.schedules import Cosine, Halving, InverseSquareRoot, Linear, Schedule, WarmupStableDecay
-from weft.picture.reader import Picture
-from weft.search.beam import Beam
-from weft.search.diverse import DiverseBeam
-from weft.search.exhaustive import Exhaustive
-from weft.search.greedy import Greedy
-from weft.search.rankings import GNMT as GNMTLength  # noqa: N811 (a name, no constant)
-from weft.search.rankings import Average as AverageLength
-from weft.search.rankings import NoPenalty, Ranking, Reward
-from weft.search.readings.best_path import BestPath
-from weft.search.readings.positions import PositionReading
-from weft.search.readings.prefix_beam import PrefixBeam
-from weft.search.role import Reading, Search
-from weft.search.sampling import Sampling
-from weft.text.learners import (
-    BPE,
-    Byte,
-    Character,
-    Learner,
-    SourceLearner,
-    Unigram,
-    Whitespace,
-    Word,
-    WordPiece,
+from collections.abc import Iterator, Mapping
+
+from weft.data.image_codec import ImageCodecTrainer
+from weft.decoding.beam import BeamSearch
+from weft.decoding.ctc_decoder import BestPathDecoder, PrefixBeamDecoder
+from weft.decoding.diverse_beam import DiverseBeamSearch
+from weft.decoding.exhaustive import ExhaustiveSearch
+from weft.decoding.greedy import GreedySearch
+from weft.decoding.length_penalty import (
+    AverageLengthPenalty,
+    GNMTLengthPenalty,
+    LengthPenalty,
+    NoLengthPenalty,
+    WordReward,
+)
+from weft.decoding.non_autoregressive import PositionwiseDecoder
+from weft.decoding.sampling import Sampling
+from weft.decoding.search import FrameDecoder, Search
+from weft.models.convs2s import ConvS2SDecoder, ConvS2SEncoder
+from weft.models.decoders.bahdanau import BahdanauDecoder
+from weft.models.decoders.cho import ChoDecoder
+from weft.models.decoders.gnmt import GNMTDecoder
+from weft.models.decoders.luong import LuongDecoder
+from weft.models.decoders.sutskever import SutskeverDecoder
+from weft.models.empty_slots import NoDecoder, NoEncoder
+from weft.models.encoders.chain import EncoderChain, IdentityEncoder
+from weft.models.encoders.convolutional import ConvolutionalEncoder
+from weft.models.encoders.image_cnn import ImageEncoder
+from weft.models.encoders.recurrent import RecurrentEncoder
+from weft.models.heads import AlignedHead, CTCHead, DenseHead, LinearHead
+from weft.models.kalchbrenner import KalchbrennerDecoder, KalchbrennerEncoder
+from weft.models.slots import Decoder, Embedder, Encoder, FrameHead, Head
+from weft.models.transformer import TransformerDecoder, TransformerEncoder
+from weft.nn.attention import AttentionWindow, GlobalWindow, LocalMonotonicWindow, LocalPredictiveWindow
+from weft.nn.attention_scores import (
+    AdditiveScore,
+    AttentionScore,
+    ConcatScore,
+    CosineScore,
+    DotScore,
+    GeneralScore,
+    LocationScore,
+    ScaledDotScore,
+)
+from weft.nn.bridges import Bridge, CopyBridge, LearnedBridge, LinearBridge, ZeroBridge
+from weft.nn.cells.cell import RecurrentCell
+from weft.nn.cells.elman import ElmanCell
+from weft.nn.cells.gru import GRUCell
+from weft.nn.cells.lstm import LSTMCell
+from weft.nn.cells.wrappers import StackedCell, VariationalDropoutCell
+from weft.nn.char_cnn import CharCNN
+from weft.nn.embedding import NoEmbedding, PixelEmbedding, TokenEmbedding
+from weft.nn.positional_encoding import LearnedPositions, PositionalEncoding, SinusoidalPositions
+from weft.text.tokenizer_training import (
+    BPETokenizerTrainer,
+    ByteTokenizerTrainer,
+    CharacterTokenizerTrainer,
+    CodecTrainer,
+    TokenizerTrainer,
+    UnigramTokenizerTrainer,
+    WhitespaceTokenizerTrainer,
+    WordPieceTokenizerTrainer,
+    WordTokenizerTrainer,
 )
 
 TOKENIZERS: Mapping[str, type] = {
-    "character": Character,
-    "byte": Byte,
-    "whitespace": Whitespace,
-    "word": Word,
-    "bpe": BPE,
-    "wordpiece": WordPiece,
-    "unigram": Unigram,
+    "character": CharacterTokenizerTrainer,
+    "byte": ByteTokenizerTrainer,
+    "whitespace": WhitespaceTokenizerTrainer,
+    "word": WordTokenizerTrainer,
+    "bpe": BPETokenizerTrainer,
+    "wordpiece": WordPieceTokenizerTrainer,
+    "unigram": UnigramTokenizerTrainer,
 }
 
-REGISTRY: Mapping[type, Mapping[str, type]] = {
-    Learner: TOKENIZERS,
-    SourceLearner: {**TOKENIZERS, "picture": Picture},
-    Embed: {"tokens": Embedding, "letters": Letters, "pixels": Pixels, "none": NoEmbedding},
-    Positions: {"sinusoidal": Sinusoidal, "learned": Learned},
+INFERENCE_COMPONENTS: Mapping[type, Mapping[str, type]] = {
+    TokenizerTrainer: TOKENIZERS,
+    CodecTrainer: {**TOKENIZERS, "image": ImageCodecTrainer},
+    Embedder: {"tokens": TokenEmbedding, "char-cnn": CharCNN, "pixels": PixelEmbedding, "none": NoEmbedding},
+    PositionalEncoding: {"sinusoidal": SinusoidalPositions, "learned": LearnedPositions},
     Encoder: {
         "transformer": TransformerEncoder,
-        "recurrent": Recurrent,
-        "convolutional": Convolutional,
+        "recurrent": RecurrentEncoder,
+        "convolutional": ConvolutionalEncoder,
         "convs2s": ConvS2SEncoder,
         "kalchbrenner": KalchbrennerEncoder,
-        "embedded": Embedded,
-        "picture": PictureEncoder,
-        "chain": Chain,
-        "none": Nothing,
+        "identity": IdentityEncoder,
+        "image": ImageEncoder,
+        "chain": EncoderChain,
+        "none": NoEncoder,
     },
     Decoder: {
         "transformer": TransformerDecoder,
-        "sutskever": Sutskever,
-        "cho": Cho,
-        "bahdanau": Bahdanau,
-        "luong": Luong,
-        "gnmt": GNMT,
+        "sutskever": SutskeverDecoder,
+        "cho": ChoDecoder,
+        "bahdanau": BahdanauDecoder,
+        "luong": LuongDecoder,
+        "gnmt": GNMTDecoder,
         "convs2s": ConvS2SDecoder,
         "kalchbrenner": KalchbrennerDecoder,
         "none": NoDecoder,
     },
-    Lattice: {"ctc": CTC, "aligned": Aligned, "dense": Dense},
+    FrameHead: {"ctc": CTCHead, "aligned": AlignedHead, "dense": DenseHead},
     Head: {"linear": LinearHead},
-    Cell: {"plain": Plain, "gru": GRU, "lstm": LSTM, "stacked": Stacked, "variational": Variational},
-    Bridge: {"zeros": Zeros, "learned": LearnedBridge, "copy": Copy, "linear": LinearBridge},
-    Score: {
-        "dot": Dot,
-        "scaled-dot": ScaledDot,
-        "general": General,
-        "additive": Additive,
-        "concat": Concat,
+    RecurrentCell: {
+        "elman": ElmanCell,
+        "gru": GRUCell,
+        "lstm": LSTMCell,
+        "stacked": StackedCell,
+        "variational": VariationalDropoutCell,
+    },
+    Bridge: {"zeros": ZeroBridge, "learned": LearnedBridge, "copy": CopyBridge, "linear": LinearBridge},
+    AttentionScore: {
+        "dot": DotScore,
+        "scaled-dot": ScaledDotScore,
+        "general": GeneralScore,
+        "additive": AdditiveScore,
+        "concat": ConcatScore,
         "cosine": CosineScore,
-        "location": Location,
+        "location": LocationScore,
     },
-    Window: {"global": Global, "local-m": LocalMonotonic, "local-p": LocalPredictive},
-    Feeding: {"truth": Truth, "scheduled": Scheduled, "free": Free},
-    TruthProbability: {
-        "constant": Constant,
-        "linear": LinearDecay,
-        "exponential": ExponentialDecay,
-        "inverse-sigmoid": InverseSigmoid,
-    },
-    Objective: {
-        "cross-entropy": CrossEntropy,
-        "ctc": CTCLoss,
-        "joint-ctc": JointLoss,
-        "positions": PositionEntropy,
-        "sampled-softmax": SampledSoftmax,
-        "bucketed-vocabulary": BucketedVocabulary,
-        "negative-sampling": NegativeSampling,
-        "minimum-risk": MinimumRisk,
-        "word-loss": WordLoss,
-        "coverage": Coverage,
-        "distillation": Distillation,
-    },
-    Proposal: {"unigram": UnigramProposal, "log-uniform": LogUniform, "uniform": Uniform},
+    AttentionWindow: {"global": GlobalWindow, "local-m": LocalMonotonicWindow, "local-p": LocalPredictiveWindow},
     Search: {
-        "greedy": Greedy,
+        "greedy": GreedySearch,
         "sampling": Sampling,
-        "beam": Beam,
-        "diverse": DiverseBeam,
-        "exhaustive": Exhaustive,
+        "beam": BeamSearch,
+        "diverse": DiverseBeamSearch,
+        "exhaustive": ExhaustiveSearch,
     },
-    Reading: {"best-path": BestPath, "prefix-beam": PrefixBeam, "positions": PositionReading},
-    Ranking: {"none": NoPenalty, "average": AverageLength, "gnmt": GNMTLength, "reward": Reward},
-    Optimiser: {"sgd": SGD, "adadelta": Adadelta, "adam": Adam, "adamw": AdamW, "lazy-adam": LazyAdam},
-    Schedule: {
-        "inverse-square-root": InverseSquareRoot,
-        "cosine": Cosine,
-        "linear": Linear,
-        "halving": Halving,
-        "warmup-stable-decay": WarmupStableDecay,
+    FrameDecoder: {
+        "best-path": BestPathDecoder,
+        "prefix-beam": PrefixBeamDecoder,
+        "position-wise": PositionwiseDecoder,
     },
-    Average: {"exponential": Exponential, "last": Last},
+    LengthPenalty: {
+        "none": NoLengthPenalty,
+        "average": AverageLengthPenalty,
+        "gnmt": GNMTLengthPenalty,
+        "reward": WordReward,
+    },
 }
+
+
+class _LazyRegistry(Mapping[type, Mapping[str, type]]):
+    """All components; those of training are imported when a role is not among those of inference."""
+
+    def __getitem__(self, role: type) -> Mapping[str, type]:
+        return INFERENCE_COMPONENTS[role] if role in INFERENCE_COMPONENTS else _training_components()[role]
+
+    def __iter__(self) -> Iterator[type]:
+        yield from INFERENCE_COMPONENTS
+        yield from _training_components()
+
+    def __len__(self) -> int:
+        return len(INFERENCE_COMPONENTS) + len(_training_components())
+
+
+def _training_components() -> Mapping[type, Mapping[str, type]]:
+    from weft.config.training_registry import TRAINING_COMPONENTS
+
+    return TRAINING_COMPONENTS
+
+
+REGISTRY = _LazyRegistry()

@@ -1,4 +1,4 @@
-"""What a person did that cannot work, told in one message: what was wrong, where, and what to do."""
+"""Errors that a user can fix: one message that says what is wrong, where, and what to do."""
 
 from typing import NamedTuple
 
@@ -7,10 +7,10 @@ class UserError(Exception):
     """A mistake in the input, a file or an option. The command line prints it and exits with code 2."""
 
 
-class Problem(NamedTuple):
-    """One thing that is wrong in a configuration."""
+class ConfigProblem(NamedTuple):
+    """One problem of a configuration; `place` is a dotted path as in an override, such as model.encoder.layers."""
 
-    place: str  # dotted path, as one would write an override: model.encoder.layers
+    place: str
     text: str
 
     def __str__(self) -> str:
@@ -18,9 +18,9 @@ class Problem(NamedTuple):
 
 
 class ConfigError(UserError):
-    """Every problem of a configuration at once."""
+    """All problems of a configuration at once."""
 
-    def __init__(self, problems: list[Problem]):
+    def __init__(self, problems: list[ConfigProblem]):
         self.problems = problems
         count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
         super().__init__("\n".join([f"{count} in the configuration:", *(f"  {problem}" for problem in problems)]))

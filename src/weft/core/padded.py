@@ -1,4 +1,4 @@
-"""Sequences of different lengths in one tensor, with the only mask convention: True = real."""
+"""Padded batches: sequences of different lengths in one tensor with a mask (True = real position)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from weft.core.marks import PAD
+from weft.core.codec import PAD
 
 
 class Padded(NamedTuple):
@@ -18,8 +18,8 @@ class Padded(NamedTuple):
     mask: Tensor
 
     @classmethod
-    def of(cls, rows: Sequence[Sequence[int]]) -> Padded:
-        """Rows of ids, padded at the end to the longest."""
+    def from_rows(cls, rows: Sequence[Sequence[int]]) -> Padded:
+        """Pad rows of ids at the end, to the length of the longest."""
         lengths = torch.tensor([len(row) for row in rows])
         mask = torch.arange(int(lengths.max())) < lengths[:, None]
         data = torch.full(mask.shape, PAD)
@@ -27,19 +27,19 @@ class Padded(NamedTuple):
         return cls(data, mask)
 
     @classmethod
-    def whole(cls, data: Tensor) -> Padded:
-        """Rows of one length: nothing is padding."""
+    def unpadded(cls, data: Tensor) -> Padded:
+        """Wrap rows of equal length."""
         return cls(data, torch.ones(data.shape[:2], dtype=torch.bool, device=data.device))
 
     def with_data(self, data: Tensor) -> Padded:
         return Padded(data, self.mask)
 
     def lengths(self) -> Tensor:
-        """[B], the number of real positions of each row."""
+        """Return the number of real positions of each row [B]."""
         return self.mask.sum(1)
 
     def reverse(self) -> Padded:
-        """Each row's real positions in the opposite order; the padding stays at the end."""
+        """Reverse the real positions of each row; the padding stays at the end."""
         positions = torch.arange(self.mask.shape[1], device=self.mask.device)
         mirrored = self.lengths()[:, None] - 1 - positions  # [B,T], negative in the padding
         index = torch.where(self.mask, mirrored, positions)
@@ -48,15 +48,20 @@ class Padded(NamedTuple):
         return self.with_data(self.data.gather(1, index))
 
     def bias(self, dtype: torch.dtype) -> Tensor:
-        """[B,T], 0 where real and minus infinity in the padding: added to scores before a softmax."""
+        """Return [B,T], 0 where real and -inf in the padding, to add to scores before a softmax."""
         return torch.zeros_like(self.mask, dtype=dtype).masked_fill_(~self.mask, float("-inf"))
 
     def to(self, device: torch.device | str) -> Padded:
-        return Padded(moved(self.data, device), moved(self.mask, device))
+        return Padded(to_device(self.data, device), to_device(self.mask, device))
 
 
-def moved(tensor: Tensor, device: torch.device | str) -> Tensor:
-    """On the device; to a GPU from pinned memory, so that nobody waits for the copy (CUDA keeps the order)."""
+def to_device(tensor: Tensor, device: torch.device | str) -> Tensor:
+    """Copy a tensor to the device; to a GPU asynchronously, from pinned memory (CUDA keeps the order)."""
     if torch.device(device).type != "cuda" or tensor.device.type != "cpu":
         return tensor.to(device)
     return tensor.pin_memory().to(device, non_blocking=True)
+
+
+def upcast(tensor: Tensor) -> Tensor:
+    """Return half-precision tensors as float32, as logarithms, losses and long sums need them."""
+    return tensor.to(torch.promote_types(tensor.dtype, torch.float32))

@@ -1,59 +1,94 @@
-"""What a decoder knows between two steps, as a value; and what search needs of a model: a function."""
+"""Values exchanged between models and search.
+
+Search knows a step function `(last tokens [N], State) -> (StepOutput, State)`, never a model.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
+import torch
 from torch import Tensor
 
-from weft.core import tree
-from weft.core.tree import Tree
+TensorTree: TypeAlias = "Tensor | tuple[TensorTree, ...]"  # axis 0 of every tensor is the batch
+
+
+def tree_map(function: Callable[[Tensor], Tensor], tree: TensorTree) -> TensorTree:
+    """Return the tree with `function` applied to every tensor."""
+    if isinstance(tree, Tensor):
+        return function(tree)
+    branches = [tree_map(function, branch) for branch in tree]
+    return type(tree)(*branches) if hasattr(tree, "_fields") else tuple(branches)
+
+
+def tree_select(tree: TensorTree, rows: Tensor) -> TensorTree:
+    """Return these rows of every tensor, in this order; a row may occur several times."""
+    return tree_map(lambda tensor: tensor.index_select(0, rows), tree)
+
+
+def tree_where(rows: Tensor, yes: TensorTree, no: TensorTree) -> TensorTree:
+    """Return each row of every tensor from `yes` where rows [N] is True, else from `no`."""
+    if isinstance(yes, Tensor) and isinstance(no, Tensor):
+        return torch.where(rows.view(-1, *[1] * (yes.dim() - 1)), yes, no)
+    branches = [tree_where(rows, *pair) for pair in zip(yes, no, strict=True)]
+    return type(yes)(*branches) if hasattr(yes, "_fields") else tuple(branches)
 
 
 class State(NamedTuple):
-    """memory has a row per sentence (B), carry a row per hypothesis (N = B K, those of a sentence side by side)."""
+    """A decoder's state between two steps.
 
-    memory: Tree
-    carry: Tree
+    memory has a row per sentence (B), carry a row per hypothesis (N = B K, those of a sentence side by side).
+    """
+
+    memory: TensorTree
+    carry: TensorTree
 
     def select(self, sentences: Tensor, hypotheses: Tensor) -> State:
-        """These rows of memory and these rows of carry: what beams, ensembles and leaving sentences need."""
-        return State(tree.select(self.memory, sentences), tree.select(self.carry, hypotheses))
+        """Return these rows of memory and these rows of carry."""
+        return State(tree_select(self.memory, sentences), tree_select(self.carry, hypotheses))
 
 
-class Steer(NamedTuple):
-    """What must still come, for a search that prunes: it keeps places for hypotheses of every bank.
+class BankTransitions(NamedTuple):
+    """How the next token changes a hypothesis' bank: the number of required tokens that it contains.
 
-    A hypothesis' bank is how many of its required tokens it has said. A token of `wanted` leads to the bank beside it,
-    any other token to `others` (less than now, where a phrase breaks off).
+    A beam search reserves places for hypotheses of every bank (Post & Vilar 2018).
     """
 
-    wanted: Tensor  # [N,W], ids; PAD where there are fewer
-    banks: Tensor  # [N,W], after the token of `wanted`
-    others: Tensor  # [N], after any other token
-    required: Tensor  # [N], the bank in which END is allowed
+    tokens: Tensor  # [N,W], the tokens that lead to another bank; PAD where there are fewer
+    banks: Tensor  # [N,W], the bank after each of `tokens`
+    other_bank: Tensor  # [N], the bank after any other token; lower than before where a phrase is broken off
+    required_bank: Tensor  # [N], the bank in which EOS is allowed
 
 
-class Scores(NamedTuple):
-    """What one step says: log-probabilities of the next token [N,V], where it looked [N,S], what must still come.
+class StepOutput(NamedTuple):
+    """The result of a decoding step. Its log-probabilities are a new tensor, which the caller may overwrite."""
 
-    The log-probabilities are made anew by every step: whoever asked for them may write into them.
+    log_probs: Tensor  # [N,V], of the next token
+    attention: Tensor | None  # [N,S], over the source positions
+    bank_transitions: BankTransitions | None = None
+
+
+StepFunction: TypeAlias = Callable[[Tensor, State], tuple[StepOutput, State]]  # called with the last tokens [N]
+
+
+class FrameOutput(NamedTuple):
+    """The output of a frame head: a distribution over the classes for each frame.
+
+    With a blank (connectionist temporal classification), C is the vocabulary and one more class, the last, for "no
+    token". Without one, frame i is the i-th token of the output, EOS included.
     """
 
-    log_probs: Tensor
-    attention: Tensor | None
-    steer: Steer | None = None
-
-
-Step: TypeAlias = Callable[[Tensor, State], tuple[Scores, State]]  # last tokens [N] -> scores, the state after them
+    log_probs: Tensor  # [B,F,C]
+    mask: Tensor  # [B,F], True = real
+    lengths: Tensor | None = None  # [B,L], log-probabilities of 0 ... L - 1 tokens, without EOS; None: EOS ends them
 
 
 class Hypothesis(NamedTuple):
-    """One output. `score` is the sum of `token_scores`, of which the last is the end mark's."""
+    """An output of a search. `score` is the sum of `token_scores`, the last of which is that of EOS."""
 
-    tokens: tuple[int, ...]  # without the end mark
+    tokens: tuple[int, ...]  # without EOS
     score: float
     token_scores: tuple[float, ...]
-    finished: bool  # False: the end mark was forced at the length limit, though another token was likelier
+    finished: bool  # False: EOS was forced at the length limit, though another token was likelier
     attention: tuple[tuple[float, ...], ...] = ()  # a row per token score, over the source positions

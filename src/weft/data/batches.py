@@ -1,32 +1,86 @@
-"""Batches of pairs of about the same length, in an order that is a function of (seed, epoch)."""
+"""Batches of pairs of similar length: corpora are mixed, pairs shuffled, bucketed by length and padded. The order is
+a function of (seed, epoch).
+
+The pairs of each corpus in a mix are read in endless rounds, each round a permutation of all of them; with weight w,
+an epoch takes the next w n of n pairs. So no pair is repeated before all others have been used as often.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import accumulate, islice
 from random import Random
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
-from weft.core.marks import BEGIN, PAD
+from weft.core.codec import BOS, EOS, PAD
 from weft.core.padded import Padded
-from weft.core.randomness import seed_for
-from weft.data.cache import TokenCache
-from weft.data.mixing import Numbers, pairs_of_epoch
-from weft.data.padding import Row, pad
-from weft.text.dropout import Noise
+from weft.core.seeds import derive_seed
+from weft.data.token_cache import TokenCache
+from weft.text.bpe_dropout import TokenNoise
 
-Noises: TypeAlias = tuple[Noise | None, Noise | None]  # of source and target
+PairIndices: TypeAlias = NDArray[np.signedinteger[Any]]  # of pairs in the cache
+RowArray: TypeAlias = NDArray[Any]  # ids without special tokens [T], or image columns [T,height]
+SideNoise: TypeAlias = tuple[TokenNoise | None, TokenNoise | None]  # of source and target
+BLANK_PIXEL = 0
 UNLIMITED = 2**31 - 1
 
 
-class Batch(NamedTuple):
-    """source and target: ids [B,S] and [B,T] that end in END; indices: the number of each pair in its file, from 0.
+def epoch_pairs(sizes: Sequence[int], weights: Sequence[float], seed: int, epoch: int) -> PairIndices:
+    """Return the pairs of an epoch, one corpus after the other; a pair that is used n times occurs n times.
 
-    A source of pictures is columns of grey levels [B,S,height]. weight: 0 for one that only stands in, on a rank for
-    which a batch has no pair.
+    sizes: number of pairs of each corpus. weights: how often each corpus is used in an epoch.
+    """
+    ends = list(accumulate(sizes))
+    dtype = np.dtype(np.int32 if ends[-1] < 2**31 - 2 else np.int64)
+    slices = [
+        pairs
+        for corpus, (end, size, weight) in enumerate(zip(ends, sizes, weights, strict=True))
+        for pairs in _epoch_slices(range(end - size, end), dtype, weight, (seed, "mix", corpus), epoch)
+    ]
+    return slices[0] if len(slices) == 1 else np.concatenate([np.zeros(0, dtype), *slices])
+
+
+def _epoch_slices(
+    pairs: range, dtype: np.dtype[Any], weight: float, seed: tuple[int, str, int], epoch: int
+) -> Iterator[PairIndices]:
+    """Yield what an epoch takes of each round of one corpus: all pairs, or a slice of a permutation."""
+    size = len(pairs)
+    begin, end = (round(number * weight * size) for number in (epoch, epoch + 1))
+    for number in range(begin // max(1, size), -(-end // max(1, size))):
+        start = number * size
+        taken = slice(max(begin - start, 0), min(end - start, size))
+        order = np.arange(pairs.start, pairs.stop, dtype=dtype)
+        if taken != slice(0, size):
+            np.random.default_rng(derive_seed(*seed, number)).shuffle(order)
+        yield order[taken]
+
+
+def pad_rows(rows: Sequence[RowArray]) -> Padded:
+    """Pad rows to the length of the longest, after adding an end: EOS for ids, a blank column for images.
+
+    So even an empty row has one position.
+    """
+    lengths = np.array([len(row) for row in rows])
+    positions = np.arange(lengths.max() + 1)
+    if rows[0].ndim == 1:
+        data = np.full((len(rows), len(positions)), PAD, np.int64)
+        data[positions < lengths[:, None]] = np.concatenate(rows)
+        data[np.arange(len(rows)), lengths] = EOS
+    else:
+        data = np.full((len(rows), len(positions), rows[0].shape[1]), BLANK_PIXEL, np.uint8)
+        for image, row in zip(data, rows, strict=True):
+            image[: len(row)] = row
+    return Padded(torch.from_numpy(data), torch.from_numpy(positions <= lengths[:, None]))
+
+
+class Batch(NamedTuple):
+    """source, target: ids [B,S] and [B,T] that end in EOS, or a source of image columns [B,S,height].
+
+    indices: the index of each pair in its corpus. weight: 0 for a placeholder on a rank without pairs in this batch.
     """
 
     source: Padded
@@ -38,111 +92,105 @@ class Batch(NamedTuple):
         return self._replace(source=self.source.to(device), target=self.target.to(device))
 
     def decoder_input(self) -> Padded:
-        """BEGIN and the target without its last: [B,T], under the target's mask."""
+        """Return BOS and the target without its last token [B,T], with the target's mask."""
         shifted = self.target.data.roll(1, dims=1)
-        shifted[:, 0] = BEGIN
+        shifted[:, 0] = BOS
         return self.target.with_data(shifted.masked_fill_(~self.target.mask, PAD))
 
 
-class Batches:
-    """Pairs are shuffled, taken in pools, sorted by length within a pool and cut; then the pool's batches are shuffled.
+class BatchLoader:
+    """Shuffles pairs, takes them in pools, sorts each pool by length, cuts it into batches and shuffles these.
 
-    budget: rows times the longest row, END counted, is at most this on each side; a pair that is longer comes alone.
-    longest: tokens of a side at most, END not counted; what is over is cut off.
-    noise: what is done to the ids of each side, drawn anew in each epoch; the budget counts lengths without it.
-    left_out: the pairs, by their numbers in the cache, that are in no epoch.
-    share: (r, n) for the rank r of n, which takes every n-th pair of a batch. The batches are the same for any n.
-    times: how often each corpus of a mix is used in an epoch (see mixing.py).
+    max_tokens: limit of rows times longest row, with EOS, on each side; a longer pair is a batch of its own.
+    max_length: longer sides are truncated to this many tokens, without EOS.
+    noise: applied to the ids of each side in each epoch; max_tokens refers to lengths without noise.
+    excluded: pairs that no epoch contains.
+    shard: (rank, world size); a rank gets every n-th pair of a batch. Batches do not depend on the world size.
+    weights: how often each corpus of a mix is used in an epoch.
     """
 
     def __init__(
         self,
         cache: TokenCache,
-        budget: int,
+        max_tokens: int,
         seed: int,
         *,
-        noise: Noises | None = None,
-        longest: int = UNLIMITED,
-        left_out: Numbers | None = None,
-        share: tuple[int, int] = (0, 1),
-        times: Sequence[float] = (1.0,),
-        pool: int = 65_536,
+        noise: SideNoise | None = None,
+        max_length: int = UNLIMITED,
+        excluded: PairIndices | None = None,
+        shard: tuple[int, int] = (0, 1),
+        weights: Sequence[float] = (1.0,),
+        pool_size: int = 65_536,
     ):
         self._cache = cache
-        self._budget = budget
+        self._max_tokens = max_tokens
         self._seed = seed
         self._noise = noise or (None, None)
-        self._longest = longest
-        self._left_out = np.zeros(0, np.int64) if left_out is None else left_out
-        self._rank, self._ranks = share
-        self._times = times
-        self._pool = pool
+        self._max_length = max_length
+        self._excluded = np.zeros(0, np.int64) if excluded is None else excluded
+        self._rank, self._world_size = shard
+        self._weights = weights
+        self._pool_size = pool_size
 
     def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
-        """The batches of this epoch from the one numbered `start`; those before it are not collated."""
-        return (self._share(numbers, number) for numbers in islice(self._plan(number), start, None))
+        """Yield the batches of an epoch from batch `start` on; earlier ones are not collated."""
+        return (self._shard(pairs, number) for pairs in islice(self._plan(number), start, None))
 
-    def take(self, numbers: Numbers) -> Batch:
-        """These pairs of the cache, in this order, as the first epoch has them."""
-        return self._collate(numbers, 0)
+    def make_batch(self, pairs: PairIndices) -> Batch:
+        """Return these pairs in this order, with the noise of epoch 0."""
+        return self._collate(pairs, 0)
 
-    def targets(self, numbers: Numbers) -> Padded:
-        """The targets alone of what `take` gives: the sources may be large pictures."""
-        rows = [self._cache.pair(number)[1][: self._longest] for number in numbers]
-        return pad(self._noised(rows, tuple(self._cache.indices[numbers].tolist()), 0, 1))
+    def targets(self, pairs: PairIndices) -> Padded:
+        """Return the targets of `make_batch` without reading the sources, which may be large images."""
+        rows = [self._cache.pair(number)[1][: self._max_length] for number in pairs]
+        return pad_rows(self._apply_noise(rows, tuple(self._cache.indices[pairs].tolist()), 0, 1))
 
-    def _plan(self, epoch: int) -> Iterator[Numbers]:
-        """The pairs of each batch."""
-        draws = np.random.default_rng(seed_for(self._seed, "order of pairs", epoch))
-        order = self._said(pairs_of_epoch(self._cache.sizes, self._times, self._seed, epoch))
-        draws.shuffle(order)
-        pools = -(-len(order) // self._pool)
+    def _plan(self, epoch: int) -> Iterator[PairIndices]:
+        """Yield the pairs of each batch."""
+        rng = np.random.default_rng(derive_seed(self._seed, "order of pairs", epoch))
+        order = epoch_pairs(self._cache.corpus_sizes, self._weights, self._seed, epoch)
+        if len(self._excluded):
+            is_used = np.ones(len(self._cache), np.bool_)
+            is_used[self._excluded] = False
+            order = order[is_used[order]]
+        rng.shuffle(order)
+        pools = -(-len(order) // self._pool_size)
         for pool in np.array_split(order, pools) if pools else ():
             batches = self._cut(pool)
-            for place in draws.permutation(len(batches)):
-                yield batches[place]
+            for index in rng.permutation(len(batches)):
+                yield batches[index]
 
-    def _said(self, order: Numbers) -> Numbers:
-        """Without what is left out."""
-        if not len(self._left_out):
-            return order
-        said = np.ones(len(self._cache), np.bool_)
-        said[self._left_out] = False
-        return order[said[order]]
+    def _cut(self, pool: PairIndices) -> list[PairIndices]:
+        """Sort a pool by the longer side, then by the difference of both, and cut it into batches.
 
-    def _cut(self, pool: Numbers) -> list[Numbers]:
-        """The pool sorted by the longer side, then by how much longer it is (less padding on both sides than to sort
-        by one side first); equals stay in their random order. Cut wherever a further row would break the budget.
+        This order needs less padding on both sides than sorting by one side first.
         """
-        lengths = self._cache.lengths(pool).clip(max=self._longest) + 1  # END
+        lengths = self._cache.lengths(pool).clip(max=self._max_length) + 1  # EOS
         by_length = np.lexsort((lengths[:, 0] - lengths[:, 1], lengths.max(1)))
         cuts, first = [], 0
         for row, longest in enumerate(lengths[by_length].max(1).tolist()):
-            if row > first and (row - first + 1) * longest > self._budget:
+            if row > first and (row - first + 1) * longest > self._max_tokens:
                 cuts.append(row)
                 first = row
         return np.split(pool[by_length], cuts)
 
-    def _share(self, numbers: Numbers, epoch: int) -> Batch:
-        """This rank's pairs of a batch; where it has none, one that does not count, so that all ranks compute."""
-        own = numbers[self._rank :: self._ranks]
-        return self._collate(own, epoch) if len(own) else self._collate(numbers[:1], epoch)._replace(weight=0.0)
+    def _shard(self, pairs: PairIndices, epoch: int) -> Batch:
+        """Return this rank's pairs of a batch, or a placeholder of weight 0, so that all ranks take part."""
+        own = pairs[self._rank :: self._world_size]
+        return self._collate(own, epoch) if len(own) else self._collate(pairs[:1], epoch)._replace(weight=0.0)
 
-    def _collate(self, numbers: Numbers, epoch: int) -> Batch:
-        indices = tuple(self._cache.indices[numbers].tolist())
-        pairs = [self._cache.pair(number) for number in numbers]
-        source = self._noised([source[: self._longest] for source, _ in pairs], indices, epoch, 0)
-        target = self._noised([target[: self._longest] for _, target in pairs], indices, epoch, 1)
-        return Batch(pad(source), pad(target), indices)
+    def _collate(self, pairs: PairIndices, epoch: int) -> Batch:
+        indices = tuple(self._cache.indices[pairs].tolist())
+        rows = [self._cache.pair(number) for number in pairs]
+        source = self._apply_noise([source[: self._max_length] for source, _ in rows], indices, epoch, 0)
+        target = self._apply_noise([target[: self._max_length] for _, target in rows], indices, epoch, 1)
+        return Batch(pad_rows(source), pad_rows(target), indices)
 
-    def _noised(self, rows: list[Row], indices: tuple[int, ...], epoch: int, side: int) -> list[Row]:
+    def _apply_noise(self, rows: list[RowArray], indices: tuple[int, ...], epoch: int, side: int) -> list[RowArray]:
+        """Noise makes rows longer; a row that would exceed max_length stays as it is."""
         noise = self._noise[side]
         if noise is None:
             return rows
-        seeds = (seed_for(self._seed, "noise", side, epoch, index) for index in indices)
-        noised = (noise(row.tolist(), Random(seed)) for row, seed in zip(rows, seeds, strict=True))  # noqa: S311
-        return [self._short_enough(np.array(new, np.int64), old) for new, old in zip(noised, rows, strict=True)]
-
-    def _short_enough(self, noised: Row, row: Row) -> Row:
-        """Noise spells in more pieces; a row that would become too long stays as it was."""
-        return noised if len(noised) <= self._longest else row
+        seeds = (derive_seed(self._seed, "noise", side, epoch, index) for index in indices)
+        noisy = [np.array(noise(row.tolist(), Random(s)), np.int64) for row, s in zip(rows, seeds, strict=True)]  # noqa: S311
+        return [new if len(new) <= self._max_length else old for new, old in zip(noisy, rows, strict=True)]

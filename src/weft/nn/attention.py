@@ -1,21 +1,86 @@
-"""Attention over a memory with any score, and the Transformer's attention of a sequence to itself."""
+"""Attention over an encoder's memory with any score function, with one or several heads, over all positions or a
+local window (Luong et al. 2015, section 3.2).
+"""
 
-from __future__ import annotations
-
-from typing import NamedTuple, cast
+from typing import NamedTuple, Protocol, cast
 
 import torch
 from torch import Tensor, nn
 
-from weft.core import watch
-from weft.core.tree import Tree
-from weft.core.types import Count, Make, Rate
+from weft.core.annotations import Factory, PositiveInt, Rate
+from weft.core.state import TensorTree
+from weft.nn.attention_scores import AttentionScore, ScaledDotScore
 from weft.nn.dropout import Dropout
-from weft.nn.memory import Memory, Sizes
-from weft.nn.positions import rotate
-from weft.nn.reach import Operands, in_blocks, out_of_blocks, pays_in_blocks, within_reach
-from weft.nn.scores import ScaledDot, Score
-from weft.nn.windows import Global, Place, Window
+from weft.nn.memory import Memory, MemorySizes
+
+
+class QueryPosition(NamedTuple):
+    """steps [B,1,T,1]: the index of each query in its output, from 0. lengths [B,1,1,1]: of the sources."""
+
+    steps: Tensor
+    lengths: Tensor
+
+
+class AttentionWindow(Protocol):
+    """Turns scores into weights. Called as Window(query_dim, ...)."""
+
+    uses_position: bool
+
+    def __call__(self, scores: Tensor, query: Tensor, position: QueryPosition | None) -> Tensor:
+        """scores [B,H,T,S] (-inf in the padding), query [B,H,T,Q] -> weights [B,H,T,S]."""
+        ...
+
+
+class GlobalWindow(nn.Module):
+    """a = softmax(e)."""
+
+    uses_position = False
+
+    def __init__(self, query_dim: int):  # noqa: ARG002 (interface)
+        super().__init__()
+
+    def forward(self, scores: Tensor, query: Tensor, position: QueryPosition | None) -> Tensor:  # noqa: ARG002
+        return scores.softmax(-1)
+
+
+class LocalMonotonicWindow(nn.Module):
+    """local-m: a = softmax(e) over the positions j with |j - p| <= half_width, p = min(t, S - 1)."""
+
+    uses_position = True
+
+    def __init__(self, query_dim: int, *, half_width: PositiveInt = 10):  # noqa: ARG002
+        super().__init__()
+        self.half_width = half_width
+
+    def forward(self, scores: Tensor, query: Tensor, position: QueryPosition | None) -> Tensor:  # noqa: ARG002
+        steps, lengths = cast(QueryPosition, position)
+        return mask_outside_window(scores, torch.minimum(steps, lengths - 1), self.half_width).softmax(-1)
+
+
+class LocalPredictiveWindow(nn.Module):
+    """local-p: p = S sigmoid(v·tanh(W q)) (equation 9), a = softmax(e) exp(-(j - p)² / 2σ²) with σ = half_width / 2
+    (equation 10), over |j - p| <= half_width; S is the length without padding.
+    """
+
+    uses_position = True
+
+    def __init__(self, query_dim: int, *, half_width: PositiveInt = 10):
+        super().__init__()
+        self.half_width = half_width
+        self.hidden = nn.Linear(query_dim, query_dim, bias=False)
+        self.vector = nn.Linear(query_dim, 1, bias=False)
+
+    def forward(self, scores: Tensor, query: Tensor, position: QueryPosition | None) -> Tensor:
+        _, lengths = cast(QueryPosition, position)
+        center = lengths.to(scores.dtype) * torch.sigmoid(self.vector(torch.tanh(self.hidden(query))))  # [B,H,T,1]
+        distance = torch.arange(scores.shape[-1], device=scores.device) - center
+        weights = mask_outside_window(scores, center, self.half_width).softmax(-1)
+        return weights * torch.exp(-2 * (distance / self.half_width) ** 2)
+
+
+def mask_outside_window(scores: Tensor, center: Tensor, half_width: int) -> Tensor:
+    positions = torch.arange(scores.shape[-1], device=scores.device)
+    return scores.masked_fill((positions - center).abs() > half_width, float("-inf"))
 
 
 def split_heads(x: Tensor, heads: int) -> Tensor:
@@ -28,40 +93,40 @@ def join_heads(x: Tensor) -> Tensor:
     return x.transpose(1, 2).flatten(2)
 
 
-class Prepared(NamedTuple):
-    """A memory as one attention needs it: a row per sentence, computed once."""
+class PreparedMemory(NamedTuple):
+    """What an attention computes from the memory once, a row per sentence."""
 
     keys: Tensor  # [B,H,S,·]
     values: Tensor  # [B,H,S,·]
-    bias: Tensor  # [B,1,1,S], minus infinity in the padding
+    bias: Tensor  # [B,1,1,S], -inf in the padding
     lengths: Tensor  # [B]
 
 
-class Past(NamedTuple):
-    """What an attention remembers from step to step, a row per hypothesis."""
+class AttentionHistory(NamedTuple):
+    """What an attention carries from step to step, a row per hypothesis."""
 
-    steps: Tensor  # [N], queries so far
-    coverage: Tensor  # [N,S], the weight that each position has had so far, in the mean of the heads
+    steps: Tensor  # [N], number of queries so far
+    coverage: Tensor  # [N,S], the sum of the weights so far, averaged over the heads
 
 
-class Attention(nn.Module):
+class CrossAttention(nn.Module):
     """context = window(score(query, keys)) values, for each head.
 
-    With `projected`, queries, keys and values get their own matrices and the heads' contexts are mapped once more, to
-    `dim` numbers (multi-head attention, Vaswani et al. 2017, section 3.2.2); else each head takes its share of the
-    memory as it is (Bahdanau). The context is as wide as a value, unless `dim` says otherwise.
+    projected: queries, keys, values and the joined contexts each get a linear map, the last one of width `dim`
+    (multi-head attention, Vaswani et al. 2017, section 3.2.2); otherwise each head gets its share of the memory as it
+    is (Bahdanau et al. 2015), and the context has the width of a value.
     """
 
     def __init__(
         self,
         query_dim: int,
-        memory: Sizes,
+        memory: MemorySizes,
         *,
-        score: Make[Score] = ScaledDot,
-        window: Make[Window] = Global,
-        heads: Count = 1,
+        score: Factory[AttentionScore] = ScaledDotScore,
+        window: Factory[AttentionWindow] = GlobalWindow,
+        heads: PositiveInt = 1,
         projected: bool = False,
-        dim: Count | None = None,
+        dim: PositiveInt | None = None,
         dropout: Rate = 0.0,
     ):
         super().__init__()
@@ -79,144 +144,58 @@ class Attention(nn.Module):
         self.window = window(query_dim // heads)
         self.dropout = Dropout(dropout)
 
-    def prepare(self, memory: Memory) -> Prepared:
-        """Everything that does not depend on the query."""
-        return Prepared(
-            self.score.keys(split_heads(self.key(memory.keys), self.heads)),
+    def prepare(self, memory: Memory) -> PreparedMemory:
+        """Compute everything that does not depend on the query."""
+        return PreparedMemory(
+            self.score.prepare_keys(split_heads(self.key(memory.keys), self.heads)),
             split_heads(self.value(memory.values), self.heads),
             memory.padded().bias(memory.keys.dtype)[:, None, None, :],
             memory.padded().lengths(),
         )
 
-    def start(self, memory: Memory) -> Tree:
-        """What is carried into the first step: nothing, unless the score or the window asks for the past."""
-        if not (self.score.covers or self.window.local):
+    def start(self, memory: Memory) -> TensorTree:
+        """Return the carry before the first query: empty unless the score or the window depends on the past."""
+        if not (self.score.uses_coverage or self.window.uses_position):
             return ()
-        return Past(memory.padded().lengths().new_zeros(len(memory.mask)), memory.keys.new_zeros(memory.mask.shape))
+        return AttentionHistory(
+            memory.padded().lengths().new_zeros(len(memory.mask)), memory.keys.new_zeros(memory.mask.shape)
+        )
 
-    def forward(self, query: Tensor, prepared: Prepared, carry: Tree) -> tuple[Tensor, Tensor, Tree]:
-        """query [N,T,Q] over B sentences, N = B K -> context [N,T,D], weights [N,H,T,S], what is carried on.
+    def forward(self, query: Tensor, prepared: PreparedMemory, carry: TensorTree) -> tuple[Tensor, Tensor, TensorTree]:
+        """query [N,T,Q] over B sentences, N = B K -> context [N,T,D], weights [N,H,T,S], the next carry.
 
-        The K hypotheses of a sentence are K T queries to one memory, which is therefore never repeated.
+        The K hypotheses of a sentence are K T queries to one memory, so the memory is never repeated.
         """
-        if self.score.covers and query.shape[1] > 1:
-            return self._one_by_one(query, prepared, carry)
+        if self.score.uses_coverage and query.shape[1] > 1:
+            return self._attend_stepwise(query, prepared, carry)
         rows, steps, _ = query.shape
         sentences = len(prepared.bias)
         folded = self.query(query).reshape(sentences, -1, query.shape[-1])  # [B,K T,Q]
         weights = self._weights(split_heads(folded, self.heads), prepared, carry, steps)  # [B,H,K T,S]
         context = self.out(join_heads(self.dropout(weights) @ prepared.values))
         unfolded = weights.view(sentences, self.heads, -1, steps, weights.shape[-1]).transpose(1, 2).flatten(0, 1)
-        return context.reshape(rows, steps, -1), unfolded, carried(carry, unfolded)
+        if carry:
+            past = cast(AttentionHistory, carry)
+            carry = AttentionHistory(past.steps + steps, past.coverage + unfolded.mean(1).sum(1))
+        return context.reshape(rows, steps, -1), unfolded, carry
 
-    def _weights(self, query: Tensor, prepared: Prepared, carry: Tree, steps: int) -> Tensor:
+    def _weights(self, query: Tensor, prepared: PreparedMemory, carry: TensorTree, steps: int) -> Tensor:
         if not carry:
             return self.window(self.score(query, prepared.keys, None) + prepared.bias, query, None)
-        past = cast(Past, carry)
+        past = cast(AttentionHistory, carry)
         sentences = len(prepared.bias)
         numbers = past.steps[:, None] + torch.arange(steps, device=past.steps.device)  # [N,T]
-        place = Place(numbers.view(sentences, 1, -1, 1), prepared.lengths.view(-1, 1, 1, 1))
-        coverage = past.coverage.view(sentences, 1, -1, past.coverage.shape[-1]) if self.score.covers else None
-        return self.window(self.score(query, prepared.keys, coverage) + prepared.bias, query, place)
+        position = QueryPosition(numbers.view(sentences, 1, -1, 1), prepared.lengths.view(-1, 1, 1, 1))
+        coverage = past.coverage.view(sentences, 1, -1, past.coverage.shape[-1]) if self.score.uses_coverage else None
+        return self.window(self.score(query, prepared.keys, coverage) + prepared.bias, query, position)
 
-    def _one_by_one(self, query: Tensor, prepared: Prepared, carry: Tree) -> tuple[Tensor, Tensor, Tree]:
-        """Where a query looks depends on where those before it looked."""
-        contexts, looks = [], []
-        for one in query[:, :, None].unbind(1):
-            context, weights, carry = self(one, prepared, carry)
+    def _attend_stepwise(
+        self, queries: Tensor, prepared: PreparedMemory, carry: TensorTree
+    ) -> tuple[Tensor, Tensor, TensorTree]:
+        """With coverage, the weights of a query depend on those of the queries before it."""
+        contexts, all_weights = [], []
+        for query in queries[:, :, None].unbind(1):
+            context, weights, carry = self(query, prepared, carry)
             contexts.append(context)
-            looks.append(weights)
-        return torch.cat(contexts, 1), torch.cat(looks, 2), carry
-
-
-def carried(carry: Tree, weights: Tensor) -> Tree:
-    """The past with the weights [N,H,T,S] of some more queries in it."""
-    if not carry:
-        return carry
-    past = cast(Past, carry)
-    return Past(past.steps + weights.shape[2], past.coverage + weights.mean(1).sum(1))
-
-
-class Cache(NamedTuple):
-    """Keys and values of the positions so far, [N,H,T,D], or of the last of them, where no more can be reached."""
-
-    keys: Tensor
-    values: Tensor
-    steps: Tensor  # [N], how many positions there have been
-
-
-class SelfAttention(nn.Module):
-    """Multi-head attention of a sequence to itself; queries, keys and values come from one product.
-
-    reach: a position sees itself and at most so many to each side, or before it where it must not look ahead
-    (restricted self-attention, Vaswani et al. 2017, section 4).
-    """
-
-    def __init__(
-        self, dim: int, *, heads: Count = 4, rotary: bool = False, reach: Count | None = None, dropout: Rate = 0.0
-    ):
-        super().__init__()
-        if dim % heads:
-            raise ValueError(f"{heads} heads do not divide the width {dim}")
-        if rotary and dim // heads % 2:
-            raise ValueError(f"rotary positions need heads of even width, got {dim // heads}")
-        self.heads = heads
-        self.rotary = rotary
-        self.reach = reach
-        self.project = nn.Linear(dim, 3 * dim)
-        self.out = nn.Linear(dim, dim)
-        self.scale = (dim // heads) ** -0.5
-        self.dropout = Dropout(dropout)
-
-    def start(self, like: Tensor) -> Cache:
-        """No positions yet: one empty row per row of `like`."""
-        dim = self.out.in_features // self.heads
-        empty = like.new_zeros(len(like), self.heads, 0, dim)
-        return Cache(empty, empty, torch.zeros(len(like), dtype=torch.long, device=like.device))
-
-    def forward(self, x: Tensor, bias: Tensor) -> tuple[Tensor, Tensor | None]:
-        """Every position sees every one within reach that `bias` [N,1,1,T] allows -> y [N,T,D], weights [N,H,T,T].
-
-        Of a sequence much longer than the reach no weights are made, unless somebody watches.
-        """
-        whole = Operands(*self._projected(x, 0), bias)
-        if self.reach is None:
-            return self._attend(whole)
-        if watch.watched() or not pays_in_blocks(x.shape[1], self.reach):
-            return self._attend(whole._replace(bias=within_reach(bias, self.reach)))
-        context, _ = self._context(in_blocks(whole, self.reach))
-        return self.out(join_heads(out_of_blocks(context, x.shape[1]))), None
-
-    def extend(self, x: Tensor, cache: Cache) -> tuple[Tensor, Tensor, Cache]:
-        """The next T positions x [N,T,D], each seeing itself and what came before -> y, weights, the longer cache."""
-        past = cache.keys.shape[2]
-        query, keys, values = self._projected(x, cache.steps[:, None, None])
-        if past:
-            keys, values = torch.cat([cache.keys, keys], 2), torch.cat([cache.values, values], 2)
-        y, weights = self._attend(Operands(query, keys, values, causal_bias(query, past, self.reach)))
-        kept = slice(None) if self.reach is None else slice(-self.reach, None)
-        return y, weights, Cache(keys[:, :, kept], values[:, :, kept], cache.steps + x.shape[1])
-
-    def _projected(self, x: Tensor, first: int | Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        query, keys, values = (split_heads(part, self.heads) for part in self.project(x).chunk(3, -1))
-        if self.rotary:
-            query, keys = rotate(query, first), rotate(keys, first)
-        return query * self.scale, keys, values
-
-    def _attend(self, operands: Operands) -> tuple[Tensor, Tensor]:
-        context, weights = self._context(operands)
-        return self.out(join_heads(context)), weights
-
-    def _context(self, operands: Operands) -> tuple[Tensor, Tensor]:
-        query, keys, values, bias = operands
-        weights = (query @ keys.transpose(-1, -2) + bias).softmax(-1)
-        return self.dropout(weights) @ values, weights
-
-
-def causal_bias(query: Tensor, past: int, reach: int | None) -> Tensor:
-    """[T,past+T], minus infinity where a position would look at a later one, or further back than its reach."""
-    steps = query.shape[2]
-    never = query.new_full((steps, past + steps), float("-inf"))
-    if reach is None:
-        return never.triu_(past + 1)
-    return never.triu(past + 1) + never.tril(past - reach - 1)
+            all_weights.append(weights)
+        return torch.cat(contexts, 1), torch.cat(all_weights, 2), carry

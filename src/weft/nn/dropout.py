@@ -1,4 +1,4 @@
-"""Dropout whose random numbers are cheap on a CPU, and which keeps one byte an element for the gradient."""
+"""Dropout (Srivastava et al. 2014) with cheap random bytes on the CPU."""
 
 from collections.abc import Callable
 from typing import Any, cast
@@ -7,17 +7,16 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from weft.core.types import Rate
+from weft.core.annotations import Rate
 
-LEVELS = 256  # a random byte decides each element
+BYTE_LEVELS = 256  # a random byte decides each element
 
 
 class Dropout(nn.Module):
-    """Srivastava et al. 2014: in training each element is zeroed with probability `rate`, the rest scaled up.
+    """In training, zero each element with probability `rate` and scale the others by 1 / (1 - rate).
 
-    torch draws a float per element, which on a CPU costs more than the layer before it; here eight elements share
-    one 64-bit draw, so that the rate is rounded to 1/256. On other devices, and for rates that 1/256 cannot tell from 0
-    or 1, torch's own is used.
+    torch draws a float per element, which on a CPU costs more than the layer before it. Here eight elements share one
+    64-bit draw, so the rate is rounded to 1/256. Other devices, and rates that round to 0 or 1, use torch's own.
     """
 
     def __init__(self, rate: Rate = 0.0):
@@ -27,38 +26,32 @@ class Dropout(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         if not self.training or self.rate == 0.0:
             return x
-        dropped = round(self.rate * LEVELS)
-        if x.device.type != "cpu" or not 0 < dropped < LEVELS:
+        level = round(self.rate * BYTE_LEVELS)
+        if x.device.type != "cpu" or not 0 < level < BYTE_LEVELS:
             return F.dropout(x, self.rate)
-        return cast(Callable[[Tensor, int], Tensor], Drop.apply)(x, dropped)
+        return cast(Callable[[Tensor, int], Tensor], DropoutFunction.apply)(x, level)
 
 
-class Drop(torch.autograd.Function):
-    """y = x m, where m is 0 if the byte of an element is below `dropped`, and 256 / (256 - dropped) if not.
+class DropoutFunction(torch.autograd.Function):
+    """y = x m, where m is 0 if the byte of an element is below `level`, and 256 / (256 - level) otherwise.
 
-    For the gradient the bytes are kept and m is made again: as numbers like x it would take four times the memory.
+    The bytes are saved for the gradient and m is computed again: m itself would take four times the memory.
     """
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, dropped: int) -> Tensor:
-        draws = draw(x)
+    def forward(ctx: Any, x: Tensor, level: int) -> Tensor:
+        words = torch.empty((x.numel() + 7) // 8, dtype=torch.int64).random_(-(2**63), None)
+        draws = words.view(torch.uint8)[: x.numel()].view(x.shape)
         ctx.save_for_backward(draws)
-        ctx.dropped = dropped
-        return multiples(draws, dropped, x).mul_(x)
+        ctx.level = level
+        return dropout_factors(draws, level, x.dtype).mul_(x)
 
     @staticmethod
-    def backward(ctx: Any, slope: Tensor) -> tuple[Tensor, None]:
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
         (draws,) = ctx.saved_tensors
-        return multiples(draws, ctx.dropped, slope).mul_(slope), None
+        return dropout_factors(draws, ctx.level, gradient.dtype).mul_(gradient), None
 
 
-def draw(like: Tensor) -> Tensor:
-    """A random byte an element."""
-    words = torch.empty((like.numel() + 7) // 8, dtype=torch.int64).random_(-(2**63), None)
-    return words.view(torch.uint8)[: like.numel()].view(like.shape)
-
-
-def multiples(draws: Tensor, dropped: int, like: Tensor) -> Tensor:
-    """m of each byte, as a number like those of `like`."""
-    kept = torch.ge(draws, dropped, out=torch.empty(draws.shape, dtype=like.dtype))
-    return kept.mul_(LEVELS / (LEVELS - dropped))
+def dropout_factors(draws: Tensor, level: int, dtype: torch.dtype) -> Tensor:
+    kept = torch.ge(draws, level, out=torch.empty(draws.shape, dtype=dtype))
+    return kept.mul_(BYTE_LEVELS / (BYTE_LEVELS - level))

@@ -1,90 +1,114 @@
-"""The learning rate as a function of the step, counted from 1."""
+"""Learning rate schedules: the rate as a function of the step, counted from 1."""
 
 import math
-from typing import Protocol
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar, Protocol
 
-from weft.core.types import Count, Positive, Share, Whole
+from weft.core.annotations import NonNegativeInt, PositiveFloat, PositiveInt, UnitInterval
 
 
-class Schedule(Protocol):
-    """Made as Schedule(steps, ...), steps = the length of the whole run.
+class LearningRateSchedule(Protocol):
+    """Called as Schedule(steps, ...), with the length of the run.
 
-    open: in this first share of the run the rates are the same however long it is; so the length may be fixed later.
+    open_fraction: the first part of the run in which the rates do not depend on its length, so that the length can be
+    fixed later.
     """
 
     @property
-    def open(self) -> float: ...
+    def open_fraction(self) -> float: ...
 
     def __call__(self, step: int) -> float: ...
 
 
-class InverseSquareRoot:
-    """peak min(s / w, sqrt(w / s)). Vaswani et al. 2017, equation 3."""
+@dataclass(frozen=True)
+class InverseSquareRootSchedule:
+    """learning_rate min(s / w, sqrt(w / s)), w = warmup_steps. Vaswani et al. 2017, equation 3."""
 
-    open = 1.0
-
-    def __init__(self, steps: int, *, peak: Positive = 1e-3, warmup: Whole = 1000):  # noqa: ARG002
-        self.peak, self.warmup = peak, max(1, warmup)
-
-    def __call__(self, step: int) -> float:
-        return self.peak * min(step / self.warmup, math.sqrt(self.warmup / step))
-
-
-class Cosine:
-    """After warm-up, down along half a cosine to `floor` of the peak at the last step. Loshchilov & Hutter 2017."""
-
-    open = 0.0
-
-    def __init__(self, steps: int, *, peak: Positive = 1e-3, warmup: Whole = 1000, floor: Share = 0.0):
-        self.steps, self.peak, self.warmup, self.floor = steps, peak, warmup, floor
+    steps: int
+    _: KW_ONLY
+    learning_rate: PositiveFloat = 1e-3
+    warmup_steps: NonNegativeInt = 1000
+    open_fraction: ClassVar[float] = 1.0
 
     def __call__(self, step: int) -> float:
-        if step < self.warmup:
-            return self.peak * step / self.warmup
-        done = min(1.0, (step - self.warmup) / max(1, self.steps - self.warmup))
-        return self.peak * (self.floor + (1 - self.floor) * (1 + math.cos(math.pi * done)) / 2)
+        warmup = max(1, self.warmup_steps)
+        return self.learning_rate * min(step / warmup, math.sqrt(warmup / step))
 
 
-class Halving:
-    """`peak` for `hold` steps, then half of it every `every` steps. Sutskever et al. 2014; Luong et al. 2015."""
+@dataclass(frozen=True)
+class CosineSchedule:
+    """After warmup, half a cosine down to `min_lr_ratio` of the learning rate. Loshchilov & Hutter 2017."""
 
-    open = 1.0
-
-    def __init__(self, steps: int, *, peak: Positive = 1.0, hold: Whole = 100_000, every: Count = 10_000):  # noqa: ARG002
-        self.peak, self.hold, self.every = peak, hold, every
+    steps: int
+    _: KW_ONLY
+    learning_rate: PositiveFloat = 1e-3
+    warmup_steps: NonNegativeInt = 1000
+    min_lr_ratio: UnitInterval = 0.0
+    open_fraction: ClassVar[float] = 0.0
 
     def __call__(self, step: int) -> float:
-        return self.peak * 0.5 ** (max(0, step - self.hold + self.every - 1) // self.every)
+        if step < self.warmup_steps:
+            return self.learning_rate * step / self.warmup_steps
+        done = min(1.0, (step - self.warmup_steps) / max(1, self.steps - self.warmup_steps))
+        return self.learning_rate * (self.min_lr_ratio + (1 - self.min_lr_ratio) * (1 + math.cos(math.pi * done)) / 2)
 
 
-class WarmupStableDecay:
-    """After warm-up, stay at the peak, then over the last `decay` share of the run go linearly to `floor` of it.
+@dataclass(frozen=True)
+class HalvingSchedule:
+    """The learning rate, halved every `decay_steps` steps after `start_decay_steps`.
 
-    Zhai et al. 2022, section 3.5; `decay: 1` (the registry's `linear`) falls from the end of the warm-up on.
+    Sutskever et al. 2014; Luong et al. 2015.
     """
 
-    def __init__(
-        self,
-        steps: int,
-        *,
-        peak: Positive = 1e-3,
-        warmup: Whole = 1000,
-        decay: Share = 0.5,
-        floor: Share = 0.0,
-    ):
-        self.peak, self.warmup, self.floor = peak, warmup, floor
-        self.steps, self.open = steps, 1 - decay
-        self.turn = max(warmup, steps - round(decay * steps))
+    steps: int
+    _: KW_ONLY
+    learning_rate: PositiveFloat = 1.0
+    start_decay_steps: NonNegativeInt = 100_000
+    decay_steps: PositiveInt = 10_000
+    open_fraction: ClassVar[float] = 1.0
 
     def __call__(self, step: int) -> float:
-        if step < self.warmup:
-            return self.peak * step / self.warmup
-        left = (self.steps - step) / max(1, self.steps - self.turn)
-        return self.peak * max(self.floor, min(1.0, left))
+        halvings = max(0, step - self.start_decay_steps + self.decay_steps - 1) // self.decay_steps
+        return self.learning_rate * 0.5**halvings
 
 
-class Linear(WarmupStableDecay):
-    """After warm-up, down linearly to `floor` of the peak at the last step."""
+@dataclass(frozen=True)
+class LinearSchedule:
+    """After warmup, linearly down to `min_lr_ratio` of the learning rate at the last step."""
 
-    def __init__(self, steps: int, *, peak: Positive = 1e-3, warmup: Whole = 1000, floor: Share = 0.0):
-        super().__init__(steps, peak=peak, warmup=warmup, decay=1.0, floor=floor)
+    steps: int
+    _: KW_ONLY
+    learning_rate: PositiveFloat = 1e-3
+    warmup_steps: NonNegativeInt = 1000
+    min_lr_ratio: UnitInterval = 0.0
+    open_fraction: ClassVar[float] = 0.0
+
+    def __call__(self, step: int) -> float:
+        return _linear_decay(self, step, self.warmup_steps)
+
+
+@dataclass(frozen=True)
+class WarmupStableDecaySchedule:
+    """After warmup, constant; then as `linear` over the last `decay_ratio` of the run. Zhai et al. 2022, sec. 3.5."""
+
+    steps: int
+    _: KW_ONLY
+    learning_rate: PositiveFloat = 1e-3
+    warmup_steps: NonNegativeInt = 1000
+    decay_ratio: UnitInterval = 0.5
+    min_lr_ratio: UnitInterval = 0.0
+
+    @property
+    def open_fraction(self) -> float:
+        return 1 - self.decay_ratio
+
+    def __call__(self, step: int) -> float:
+        decay_start = max(self.warmup_steps, self.steps - round(self.decay_ratio * self.steps))
+        return _linear_decay(self, step, decay_start)
+
+
+def _linear_decay(schedule: LinearSchedule | WarmupStableDecaySchedule, step: int, decay_start: int) -> float:
+    if step < schedule.warmup_steps:
+        return schedule.learning_rate * step / schedule.warmup_steps
+    remaining = (schedule.steps - step) / max(1, schedule.steps - decay_start)
+    return schedule.learning_rate * max(schedule.min_lr_ratio, min(1.0, remaining))

@@ -1,83 +1,129 @@
-"""Connections that do no harm: one that says nothing, or says it or listens very slowly, is closed, and there are only
-so many.
+"""Limits on TCP connections: how many are open, and how long one may be idle or leave a response unread.
+
+They act below the HTTP server and need nothing of its internals. The listening socket records every connection that it
+accepts, an ASGI wrapper marks those with a request in progress (by the client's address), and `close_expired` shuts
+down the others in time. The server then sees the end of the stream, as if the client had closed the connection.
+Slowly sent request heads count as idle time, so a client cannot hold a connection by sending a byte now and then.
+
+An event loop that accepts connections without calling `accept` (Windows' proactor) bypasses these limits.
 """
 
 from __future__ import annotations
 
 import asyncio
+import socket
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, TypeAlias
 
-import h11
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from weft.serve.limits import Limits
+from weft.serve.limits import ServerLimits
+
+CHECK_SECONDS = 0.25
+
+Client: TypeAlias = tuple[str, int]  # host and port, as in an ASGI scope
 
 
-def protocol_of(limits: Limits) -> type[H11Protocol]:
-    """HTTP with these limits. Where there are too many connections, that which has been idle longest has to go: the new
-    one itself, if all others are at work.
+class Connection(socket.socket):
+    """An accepted connection that reports when it is closed."""
+
+    on_close: Callable[[], object] | None = None
+
+    def close(self) -> None:
+        if self.on_close is not None:
+            self.on_close()
+        super().close()
+
+    def shut_down(self, how: int) -> None:
+        with suppress(OSError):  # the client has closed it already
+            self.shutdown(how)
+
+
+class LimitedListener(socket.socket):
+    """A listening socket with at most `limits.connections` open connections.
+
+    Where there would be more, the one that has been idle longest is closed; the new one itself if all others are busy.
     """
-    idle: dict[Bounded, None] = {}  # in the order in which they began to be so
 
-    class Bounded(H11Protocol):
-        """A request has to begin, and its head to end, within some seconds of the beginning or of the last answer, and
-        an answer has to be taken in time.
+    def __init__(self, family: int, limits: ServerLimits):
+        # With the protocol stated, asyncio sets TCP_NODELAY; without it, each response waits 40 ms for a delayed ACK.
+        super().__init__(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        self._limits = limits
+        self._open: dict[Client, Connection] = {}
+        self._idle: dict[Client, float] = {}  # since when, the longest first
+        self._closing: dict[Client, float] = {}  # since when responses may still be read, but nothing is received
+
+    @property
+    def open_connections(self) -> int:
+        return len(self._open)
+
+    @property
+    def closing_connections(self) -> int:
+        return len(self._closing)
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        accepted, address = super().accept()
+        connection = Connection(self.family, self.type, self.proto, fileno=accepted.detach())
+        client = (address[0], address[1])
+        connection.on_close = lambda: self._open.get(client) is connection and self._forget(client)
+        self._open[client] = connection
+        self._idle[client] = time.monotonic()
+        while len(self._open) > self._limits.connections and self._idle:
+            self._abort(next(iter(self._idle)))
+        return connection, address
+
+    def track_requests(self, app: ASGIApp) -> ASGIApp:
+        """Wrap an application so that its connections are not idle while it runs, and each message is sent in time."""
+
+        async def tracked(scope: Scope, receive: Receive, send: Send) -> None:
+            if scope["type"] != "http" or not scope.get("client"):
+                await app(scope, receive, send)
+                return
+            client, loop = (scope["client"][0], scope["client"][1]), asyncio.get_running_loop()
+
+            async def send_in_time(message: Message) -> None:
+                timer = loop.call_later(self._limits.timeout, self._abort, client)
+                try:
+                    await send(message)
+                finally:
+                    timer.cancel()
+
+            self._idle.pop(client, None)
+            try:
+                await app(scope, receive, send_in_time)
+            finally:
+                if client in self._open and client not in self._closing:
+                    self._idle[client] = time.monotonic()
+
+        return tracked
+
+    async def close_expired(self) -> None:
+        """Close connections that are idle for too long, for ever.
+
+        First for reading alone, which lets the server send the rest of a response; then, after the timeout, entirely.
         """
+        while True:
+            await asyncio.sleep(CHECK_SECONDS)
+            now = time.monotonic()
+            for client, since in list(self._idle.items()):
+                if now < since + self._limits.idle_timeout:
+                    break
+                del self._idle[client]
+                self._closing[client] = now
+                self._open[client].shut_down(socket.SHUT_RD)
+            for client, since in list(self._closing.items()):
+                if now < since + self._limits.timeout:
+                    break
+                self._abort(client)
 
-        due: float | None = None  # when it is closed, if no request has come
-        untaken: asyncio.TimerHandle | None = None  # will give up an answer that the other end does not read
+    def _abort(self, client: Client) -> None:
+        connection = self._forget(client)
+        if connection is not None:
+            connection.shut_down(socket.SHUT_RDWR)
 
-        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's own
-            super().connection_made(transport)
-            transport.set_write_buffer_limits(0)  # to be told of every byte that is not taken
-            self.expect()
-            while len(self.connections) > limits.connections and idle:
-                next(iter(idle)).give_up()
-
-        def data_received(self, data: bytes) -> None:
-            super().data_received(data)
-            if self.transport.is_closing() or self.conn.their_state is not h11.IDLE:
-                self.forget()
-            else:
-                self.expect()
-
-        def on_response_complete(self) -> None:
-            super().on_response_complete()
-            if not self.transport.is_closing() and self.conn.their_state is h11.IDLE:
-                self.expect()
-
-        def pause_writing(self) -> None:
-            super().pause_writing()
-            self.untaken = self.loop.call_later(limits.seconds, self.give_up)
-
-        def resume_writing(self) -> None:
-            super().resume_writing()
-            self.all_taken()
-
-        def connection_lost(self, exc: Exception | None) -> None:
-            self.forget()
-            self.all_taken()
-            super().connection_lost(exc)
-            self._unset_keepalive_if_required()
-
-        def expect(self) -> None:
-            """Wait for a request, but not for ever."""
-            idle.setdefault(self)
-            self.due = self.due or self.loop.time() + limits.idle
-            self._unset_keepalive_if_required()
-            self.timeout_keep_alive_task = self.loop.call_at(self.due, self.timeout_keep_alive_handler)
-
-        def forget(self) -> None:
-            idle.pop(self, None)
-            self.due = None
-
-        def all_taken(self) -> None:
-            if self.untaken is not None:
-                self.untaken.cancel()
-
-        def give_up(self) -> None:
-            """Close it at once, whatever was still to be said, and count it no more."""
-            self.forget()
-            self.connections.discard(self)
-            self.transport.abort()
-
-    return Bounded
+    def _forget(self, client: Client) -> Connection | None:
+        self._idle.pop(client, None)
+        self._closing.pop(client, None)
+        return self._open.pop(client, None)

@@ -1,4 +1,4 @@
-"""The API of LibreTranslate, so that its clients work with our models."""
+"""The LibreTranslate API: /translate, /detect, /languages."""
 
 from __future__ import annotations
 
@@ -6,63 +6,75 @@ import asyncio
 from collections.abc import Sequence
 from typing import Annotated, Literal, NamedTuple
 
+from fastapi import APIRouter, Depends
+from fastapi import Request as HttpRequest
+from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from weft.control.request import Request
-from weft.engine.translation import Translation
-from weft.serve import detect as detecting
-from weft.serve.bodies import Asked, Whole
-from weft.serve.languages import Pair, name_of
-from weft.serve.limits import Limits
-from weft.serve.manner import TEXT_ALONE, Manner
-from weft.serve.parting import Parted, part_html, part_text
-from weft.serve.refusal import RefusedError, too_much
-from weft.serve.served import Models, Served
+from weft.data.languages import DetectedLanguage, LanguagePair, detect_language, language_name
+from weft.decoding.constraints.request import Request
+from weft.inference.translation import Translation
+from weft.serve.batch_queue import TEXT_ONLY, DecodeOptions
+from weft.serve.dependencies import (
+    ApiRequest,
+    BearerKey,
+    Context,
+    NonNegativeInt,
+    cancel_on_disconnect,
+    json_or_form,
+    json_or_form_schema,
+)
+from weft.serve.document_split import SplitDocument, split_html, split_text
+from weft.serve.http_errors import BODY_ERRORS, ApiError, error_responses, limit_error
+from weft.serve.limits import ServerLimits
+from weft.serve.model_pool import ModelPool, ServedModel
 
-AUTO = "auto"
+AUTO_DETECT = "auto"
+
+router = APIRouter(tags=["LibreTranslate"])
 
 
-class Translate(Asked):
-    """What is asked of /translate."""
+class LibreTranslateRequest(ApiRequest):
+    """Texts to translate."""
 
-    q: Annotated[str | list[str], Field(description="A text, or several.")]
-    source: Annotated[str, Field(description="The code of its language; auto: by its script.")]
-    target: Annotated[str, Field(description="The code of the language to translate into.")]
+    q: Annotated[str | list[str], Field(description="A text, or a list of texts.", examples=["A man sleeps."])]
+    source: Annotated[str, Field(description="The code of the source language; auto: detect it by its script.")]
+    target: Annotated[str, Field(description="The code of the target language.")]
     format: Annotated[
-        Literal["text", "html", ""] | None, Field(description="In html, markup is kept as it is. Nothing: text.")
+        Literal["text", "html", ""] | None, Field(description="html: keep markup unchanged. Empty: text.")
     ] = "text"
-    alternatives: Annotated[Whole, Field(description="How many other translations to give.")] = 0
+    alternatives: Annotated[NonNegativeInt, Field(description="The number of other translations.")] = 0
 
     @property
     def texts(self) -> list[str]:
         return [self.q] if isinstance(self.q, str) else self.q
 
 
-class Detect(Asked):
-    """What is asked of /detect."""
+class DetectRequest(ApiRequest):
+    """A text whose language to detect."""
 
-    q: Annotated[str, Field(description="A text.")]
+    q: Annotated[str, Field(description="A text.", examples=["A man sleeps."])]
 
 
-class Detected(BaseModel):
-    """A language that a text may be in."""
+class DetectionRecord(BaseModel):
+    """A possible language of a text."""
 
-    confidence: Annotated[float, Field(ge=0, le=100, description="In per cent.")]
+    confidence: Annotated[float, Field(ge=0, le=100, description="In percent.")]
     language: str
 
 
-class Translated(BaseModel):
-    """What /translate answers: for several texts, a list of each."""
+class LibreTranslateResponse(BaseModel):
+    """The translation of a text; lists for a list of texts."""
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
 
     translated_text: str | list[str]
     alternatives: list[str] | list[list[str]] | None = None
-    detected_language: Detected | list[Detected] | None = None
+    detected_language: DetectionRecord | list[DetectionRecord] | None = None
 
 
-class Language(BaseModel):
+class LanguageRecord(BaseModel):
     """A language, and those into which it can be translated."""
 
     code: str
@@ -70,120 +82,137 @@ class Language(BaseModel):
     targets: list[str]
 
 
-class Health(BaseModel):
-    """Whether the server answers."""
-
-    status: Literal["ok"] = "ok"
-
-
-class Prepared(NamedTuple):
-    """Of each text, who translates it, and its sentences. detected: its language, if that was asked for."""
-
-    served: list[Served]
-    parted: list[Parted]
-    detected: list[Detected]
-
-
-async def translate(asked: Translate, models: Models, limits: Limits) -> Translated:
-    """Every text, sentence by sentence, put together as it was. Beside the event loop, since a text may be long."""
-    check(asked, limits)
-    prepared = await asyncio.to_thread(prepare, asked, models)
-    manner = Manner(best=asked.alternatives + 1) if asked.alternatives else TEXT_ALONE
-    found = await in_turn(prepared.served, prepared.parted, manner)
-    return await asyncio.to_thread(put_together, asked, prepared, found)
+@router.post(
+    "/translate",
+    response_model=LibreTranslateResponse,
+    openapi_extra=json_or_form_schema(LibreTranslateRequest),
+    responses=error_responses(*BODY_ERRORS, 429, 504),
+)
+async def translate(
+    request: HttpRequest,
+    body: Annotated[LibreTranslateRequest, Depends(json_or_form(LibreTranslateRequest))],
+    context: Context,
+    bearer: BearerKey,
+) -> Response:
+    """Translate texts, sentence by sentence."""
+    context.keys.check(body.api_key if bearer is None else bearer)
+    work = translate_texts(body, context.models, context.limits)
+    response = await cancel_on_disconnect(request, work)
+    return context.json_response(response.model_dump_json(by_alias=True, exclude_none=True))
 
 
-def prepare(asked: Translate, models: Models) -> Prepared:
-    """What has to be known before anything is translated."""
-    detected = list[detecting.Detected]()
-    if asked.source == AUTO:
-        codes = models.sources_of(asked.target)
-        detected = [detected_in(text, codes) for text in asked.texts]
-        served = [models.between(Pair(one.language, asked.target)) for one in detected]
+@router.post("/detect", openapi_extra=json_or_form_schema(DetectRequest), responses=error_responses(*BODY_ERRORS))
+async def detect(
+    body: Annotated[DetectRequest, Depends(json_or_form(DetectRequest))], context: Context, bearer: BearerKey
+) -> list[DetectionRecord]:
+    """Detect the language of a text, by its script."""
+    context.keys.check(body.api_key if bearer is None else bearer)
+    check_not_empty(body.q)
+    check_text_limits([body.q], context.limits)
+    return [_detection_record(language) for language in detect_language(body.q, context.models.sources)]
+
+
+@router.get("/languages")
+async def list_languages(context: Context) -> list[LanguageRecord]:
+    """List the languages."""
+    models = context.models
+    return [
+        LanguageRecord(code=code, name=language_name(code), targets=models.targets_of(code))
+        for code in models.languages
+    ]
+
+
+class PreparedTexts(NamedTuple):
+    """The model and the sentences of each text. `detected`: their languages, if they were not given."""
+
+    models: list[ServedModel]
+    documents: list[SplitDocument]
+    detected: list[DetectionRecord]
+
+
+async def translate_texts(
+    body: LibreTranslateRequest, models: ModelPool, limits: ServerLimits
+) -> LibreTranslateResponse:
+    """Translate all sentences and put them back in place. Long texts are split outside of the event loop."""
+    check_not_empty(body.q)
+    check_text_limits(body.texts, limits)
+    if body.alternatives > limits.alternatives:
+        raise limit_error("alternatives", body.alternatives, limits.alternatives)
+    prepared = await asyncio.to_thread(_prepare_texts, body, models)
+    options = DecodeOptions(n_best=body.alternatives + 1) if body.alternatives else TEXT_ONLY
+    translations = await _translate_documents(prepared.models, prepared.documents, options)
+    return await asyncio.to_thread(_assemble_response, body, prepared, translations)
+
+
+def _prepare_texts(body: LibreTranslateRequest, models: ModelPool) -> PreparedTexts:
+    detected = list[DetectedLanguage]()
+    if body.source == AUTO_DETECT:
+        sources = models.sources_of(body.target)
+        detected = [_detect_source(text, sources) for text in body.texts]
+        chosen = [models.find_by_pair(LanguagePair(one.language, body.target)) for one in detected]
     else:
-        served = [models.between(Pair(asked.source, asked.target))] * len(asked.texts)
-    parted = [part(text, one, asked.format) for text, one in zip(asked.texts, served, strict=True)]
-    return Prepared(served, parted, [Detected(**one._asdict()) for one in detected])
+        chosen = [models.find_by_pair(LanguagePair(body.source, body.target))] * len(body.texts)
+    split = split_html if body.format == "html" else split_text
+    documents = [split(text, model.splitter) for text, model in zip(body.texts, chosen, strict=True)]
+    return PreparedTexts(chosen, documents, [_detection_record(language) for language in detected])
 
 
-def put_together(asked: Translate, prepared: Prepared, found: Sequence[Sequence[Translation]]) -> Translated:
-    """The answer; where several texts were asked for, lists."""
-    texts, others = list[str](), list[list[str]]()
-    for parted, mine in zip(prepared.parted, found, strict=True):
-        texts.append(parted.filled([sentence.text for sentence in mine]))
-        others.append(alternatives(parted, mine, asked.alternatives))
-    if isinstance(asked.q, str):
-        return Translated(
-            translated_text=texts[0],
-            alternatives=others[0] if asked.alternatives else None,
-            detected_language=prepared.detected[0] if prepared.detected else None,
-        )
-    return Translated(
-        translated_text=texts,
-        alternatives=others if asked.alternatives else None,
-        detected_language=prepared.detected or None,
+def _assemble_response(
+    body: LibreTranslateRequest, prepared: PreparedTexts, translations: Sequence[Sequence[Translation]]
+) -> LibreTranslateResponse:
+    texts, alternatives = list[str](), list[list[str]]()
+    for document, sentences in zip(prepared.documents, translations, strict=True):
+        texts.append(document.fill([sentence.text for sentence in sentences]))
+        alternatives.append(_document_alternatives(document, sentences, body.alternatives))
+    is_single = isinstance(body.q, str)
+    detected = prepared.detected or None
+    return LibreTranslateResponse(
+        translated_text=texts[0] if is_single else texts,
+        alternatives=None if not body.alternatives else alternatives[0] if is_single else alternatives,
+        detected_language=detected[0] if detected and is_single else detected,
     )
 
 
-def check(asked: Translate, limits: Limits) -> None:
-    """Is there something to translate, and not too much?"""
-    check_there(asked.q)
-    check_texts(asked.texts, limits)
-    if asked.alternatives > limits.alternatives:
-        raise too_much("alternatives", asked.alternatives, limits.alternatives)
-
-
-def check_there(text: str | list[str]) -> None:
+def check_not_empty(text: str | list[str]) -> None:
     if text == "":
-        raise RefusedError(400, "Invalid request: q: is empty")
+        raise ApiError(400, "Invalid request: q: is empty")
 
 
-def check_texts(texts: Sequence[str], limits: Limits) -> None:
-    """Not too many, and not too long?"""
+def check_text_limits(texts: Sequence[str], limits: ServerLimits) -> None:
     if len(texts) > limits.texts:
-        raise too_much("texts", len(texts), limits.texts)
+        raise limit_error("texts", len(texts), limits.texts)
     characters = sum(map(len, texts))
     if characters > limits.characters:
-        raise too_much("characters", characters, limits.characters)
+        raise limit_error("characters", characters, limits.characters)
 
 
-def detected_in(text: str, codes: Sequence[str]) -> detecting.Detected:
-    """The likeliest language of a text; of equals the first, and where its script tells nothing, the first of all."""
-    return next(iter(detecting.detect(text, codes)), detecting.Detected(0.0, codes[0]))
+def _detect_source(text: str, sources: Sequence[str]) -> DetectedLanguage:
+    """Return the most probable language; the first of `sources` if the script does not tell."""
+    return next(iter(detect_language(text, sources)), DetectedLanguage(0.0, sources[0]))
 
 
-def part(text: str, served: Served, form: str | None) -> Parted:
-    return part_html(text, served.splitter) if form == "html" else part_text(text, served.splitter)
+def _detection_record(language: DetectedLanguage) -> DetectionRecord:
+    return DetectionRecord(**language._asdict())
 
 
-async def in_turn(served: Sequence[Served], parted: Sequence[Parted], manner: Manner) -> list[list[Translation]]:
-    """The translations of the sentences of each text; all that one model has to do, it is given at once."""
-    found: list[list[Translation]] = [[] for _ in served]
-    for model in dict.fromkeys(served):
-        mine = [number for number, one in enumerate(served) if one is model]
-        requests = [Request(sentence) for number in mine for sentence in parted[number].sentences]
-        translations = iter(await model.translate(requests, manner))
-        for number in mine:
-            found[number] = [next(translations) for _ in parted[number].sentences]
-    return found
+async def _translate_documents(
+    models: Sequence[ServedModel], documents: Sequence[SplitDocument], options: DecodeOptions
+) -> list[list[Translation]]:
+    """Translate the sentences of each document, all of one model in one job."""
+    results: list[list[Translation]] = [[] for _ in models]
+    for model in dict.fromkeys(models):
+        numbers = [number for number, other in enumerate(models) if other is model]
+        requests = [Request(sentence) for number in numbers for sentence in documents[number].sentences]
+        translations = iter(await model.translate(requests, options))
+        for number in numbers:
+            results[number] = [next(translations) for _ in documents[number].sentences]
+    return results
 
 
-def alternatives(parted: Parted, found: Sequence[Translation], count: int) -> list[str]:
-    """Other wholes: the second best of every sentence, the third best ... ; each once, and the best not at all."""
-    wholes = [
-        parted.filled([one.alternatives[min(rank, len(one.alternatives) - 1)].text for one in found])
+def _document_alternatives(document: SplitDocument, sentences: Sequence[Translation], count: int) -> list[str]:
+    """Return other documents: from the second-best sentences, from the third-best ... without duplicates."""
+    best, *others = [
+        document.fill([one.alternatives[min(rank, len(one.alternatives) - 1)].text for one in sentences])
         for rank in range(count + 1)
     ]
-    return list(dict.fromkeys(one for one in wholes[1:] if one != wholes[0]))
-
-
-def detect(asked: Detect, models: Models, limits: Limits) -> list[Detected]:
-    """Which of the languages that models read a text may be in."""
-    check_there(asked.q)
-    check_texts([asked.q], limits)
-    return [Detected(**one._asdict()) for one in detecting.detect(asked.q, models.sources)]
-
-
-def languages(models: Models) -> list[Language]:
-    """All that are read or written."""
-    return [Language(code=code, name=name_of(code), targets=models.targets_of(code)) for code in models.codes]
+    return list(dict.fromkeys(other for other in others if other != best))

@@ -1,4 +1,4 @@
-"""How much one request, and all of them together, may ask of a server. Everything has a limit."""
+"""Limits of the server, per request and in total. Everything is bounded."""
 
 from __future__ import annotations
 
@@ -10,45 +10,43 @@ from weft.core.errors import UserError
 
 
 @dataclass(frozen=True)
-class Limits:
-    """Of one request: `body` bytes, `characters` in all its texts, `texts`, `beam`, `alternatives`, the `likeliest`
-    pieces at a place, `phrases` in a list of a line, characters of a line that is `inspected`, bytes of the
-    `answer`, `seconds` until it is read, again until it is answered, and again until the answer is taken.
+class ServerLimits:
+    """Limits that `--limit NAME=N` changes. `timeout` and `idle_timeout` are in seconds.
 
-    Of all together: `queue` lines that wait for a model, `batch` lines that are translated at once, `connections`, and
-    the seconds that one may be `idle`; `looks` into a model that wait or are under way.
+    `characters`, `texts` and `phrases` (of one list) count per request; `inspected_characters` counts in a line that is
+    inspected. `timeout` bounds three things in turn: reading a request, processing it, and sending the response.
+    `queue` (lines that wait for a model), `connections` and `inspections` (waiting or running) count in total.
     """
 
-    body: int = 1_000_000
+    body_bytes: int = 1_000_000
+    response_bytes: int = 4_000_000
     characters: int = 20_000
     texts: int = 200
+    phrases: int = 20
+    inspected_characters: int = 500
     beam: int = 16
     alternatives: int = 10
-    likeliest: int = 20
-    phrases: int = 20
-    inspected: int = 500
-    answer: int = 4_000_000
-    seconds: int = 60
+    top_tokens: int = 20
+    timeout: int = 60
     queue: int = 2_000
-    batch: int = 32
+    batch_size: int = 32
+    inspections: int = 20
     connections: int = 2_000
-    idle: int = 20
-    looks: int = 20
+    idle_timeout: int = 20
 
 
-def read_limits(settings: Iterable[str]) -> Limits:
-    """The usual limits, but for these, as "queue=500"."""
-    return replace(Limits(), **dict(map(read_limit, settings)))
+def parse_limits(settings: Iterable[str]) -> ServerLimits:
+    """Return the default limits with these changes, each written as "queue=500"."""
+    return replace(ServerLimits(), **dict(map(_parse_limit, settings)))
 
 
-def read_limit(setting: str) -> tuple[str, int]:
-    """The name of a limit, and its value."""
-    names = list(asdict(Limits()))
+def _parse_limit(setting: str) -> tuple[str, int]:
+    defaults = asdict(ServerLimits())
     name, _, value = setting.partition("=")
-    if name not in names:
-        nearest = get_close_matches(name, names, n=1)
-        meant = f" Is it {nearest[0]}?" if nearest else ""
-        raise UserError(f'--limit {setting}: there is no limit "{name}", but {", ".join(names)}.{meant}')
+    if name not in defaults:
+        nearest = get_close_matches(name, defaults, n=1)
+        hint = f" Did you mean {nearest[0]}?" if nearest else ""
+        raise UserError(f'--limit {setting}: there is no limit "{name}". The limits are {", ".join(defaults)}.{hint}')
     if not value.isascii() or not value.isdecimal() or not 0 < int(value) < 10**9:
-        raise UserError(f"--limit {setting}: should be a whole number above 0, as {name}={asdict(Limits())[name]}")
+        raise UserError(f"--limit {setting}: must be a whole number above 0, for example {name}={defaults[name]}")
     return name, int(value)

@@ -1,4 +1,4 @@
-"""A private copy of a model folder: what is served stays what it is, whatever becomes of the folder."""
+"""Private, locked copies of served model folders: a served model does not change when its folder does."""
 
 from __future__ import annotations
 
@@ -8,67 +8,67 @@ import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 
+from weft.checkpoints.manifest import check_manifest
+from weft.checkpoints.model_folder import find_model, folder_fingerprint
 from weft.core.errors import UserError
-from weft.store.files import locked
-from weft.store.manifest import check_manifest
-from weft.store.place import find_model, fingerprint
+from weft.core.files import path_lock
 
-PREFIX = "weft-serve-"
-KEPT: set[Snapshot] = set()  # all that this process has made and not removed
+SNAPSHOT_PREFIX = "weft-serve-"
+ACTIVE_SNAPSHOTS: set[ModelSnapshot] = set()  # of this process
 
 
-class Snapshot:
-    """The copy, checked against its manifest, until it is removed. mark: equal for equal models.
+class ModelSnapshot:
+    """A copy of a model folder, checked against its manifest. `fingerprint` is equal for equal models.
 
-    It is locked as long as it is needed, so that nobody who cleans up takes it away: neither the system, as
-    systemd-tmpfiles does after ten days, nor another server.
+    The copy is locked while it is in use, so that neither the system (systemd-tmpfiles after ten days) nor another
+    server removes it.
     """
 
     def __init__(self, path: Path):
         self._stack = ExitStack()
-        KEPT.add(self)
+        ACTIVE_SNAPSHOTS.add(self)
         try:
-            self.folder = copied(find_model(path), self._place() / "model")
-            self.mark = fingerprint(self.folder)
+            self.folder = _copy_model(find_model(path), self._make_folder() / "model")
+            self.fingerprint = folder_fingerprint(self.folder)
         except BaseException:
             self.remove()
             raise
 
     def remove(self) -> None:
-        KEPT.discard(self)
+        ACTIVE_SNAPSHOTS.discard(self)
         self._stack.close()
 
-    def _place(self) -> Path:
-        """A new folder. It gets its name once it is locked: what has the name and no lock, is left over."""
-        made = Path(tempfile.mkdtemp(prefix=f".{PREFIX}"))
-        self._stack.enter_context(locked(made))
-        place = made.rename(made.with_name(made.name.removeprefix(".")))
-        self._stack.callback(shutil.rmtree, place, ignore_errors=True)
-        return place
+    def _make_folder(self) -> Path:
+        """Make a folder that gets its final name once it is locked: a folder of that name without a lock is stale."""
+        temporary = Path(tempfile.mkdtemp(prefix=f".{SNAPSHOT_PREFIX}"))
+        self._stack.enter_context(path_lock(temporary))
+        folder = temporary.rename(temporary.with_name(temporary.name.removeprefix(".")))
+        self._stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        return folder
 
 
-def remove_all() -> None:
-    """Every copy of this process, also where one is still being made or used."""
-    for one in list(KEPT):
-        one.remove()
+def remove_snapshots() -> None:
+    """Remove every copy of this process, even one that is still being made or used."""
+    for snapshot in list(ACTIVE_SNAPSHOTS):
+        snapshot.remove()
 
 
-def remove_leftovers() -> None:
-    """The copies of servers that were killed."""
+def remove_stale_snapshots() -> None:
+    """Remove the copies of servers that were killed."""
     if sys.platform == "win32":
-        return  # no folder can be locked there, so that nobody knows
-    for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
-        with locked(path) as free:
-            if free:
-                shutil.rmtree(path, ignore_errors=True)  # not where another person's is, or a link
+        return  # folders cannot be locked there, so stale ones cannot be recognized
+    for path in Path(tempfile.gettempdir()).glob(f"{SNAPSHOT_PREFIX}*"):
+        with path_lock(path) as is_free:
+            if is_free:
+                shutil.rmtree(path, ignore_errors=True)  # leaves links and the folders of other users
 
 
-def copied(model: Path, copy: Path) -> Path:
-    """A whole copy; UserError if the folder is not whole, or changes while it is read."""
+def _copy_model(model: Path, copy: Path) -> Path:
+    """Copy a model folder. Raise UserError if it is incomplete or changes while it is copied."""
     try:
         shutil.copytree(model, copy)
     except OSError as error:
-        raise UserError(f"{model}: cannot be copied, to be served from there: {error}") from error
+        raise UserError(f"{model}: cannot be copied: {error}") from error
     try:
         check_manifest(copy)
     except UserError as error:

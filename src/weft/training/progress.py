@@ -1,11 +1,9 @@
-"""What a person sees while a model trains: a live line in a terminal, plain lines elsewhere."""
-
-from __future__ import annotations
+"""Progress display: a live bar in a terminal, plain lines elsewhere, nothing on ranks other than 0."""
 
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any
 
 import rich.live
 from rich.console import Console, Group
@@ -13,104 +11,88 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from weft.core.numbers import clock
-from weft.training.ranks import speaks
+from weft.core.formatting import format_duration
+from weft.training.distributed import is_main_process
 
-MANY = 4096 * 64  # pairs between two plain lines
-
-
-class Display(Protocol):
-    def say(self, text: str) -> None:
-        """A line that stays."""
-        ...
-
-    def count(self, what: str, done: int) -> None:
-        """How far something has come whose end is not known."""
-        ...
-
-    def step(self, record: dict[str, Any], steps: int | None) -> None:
-        """Where the run is; `steps` is None for as long as their number is not known."""
-        ...
+PLAIN_INTERVAL = 4096 * 64  # pairs between two plain lines
 
 
-class Plain:
+class ProgressDisplay:
+    """Shows nothing, as on ranks other than 0; the base class of displays."""
+
+    def print(self, text: str) -> None:
+        """Print a permanent line."""
+
+    def progress(self, label: str, done: int) -> None:
+        """Show how many pairs are done of a task of unknown size."""
+
+    def report(self, record: dict[str, Any], steps: int | None) -> None:
+        """Show a training report; `steps` is None as long as the number of steps is unknown."""
+
+
+class PlainDisplay(ProgressDisplay):
     """Plain lines on standard error."""
 
-    def say(self, text: str) -> None:
+    def print(self, text: str) -> None:
         print(text, file=sys.stderr, flush=True)
 
-    def count(self, what: str, done: int) -> None:
-        if done % MANY == 0:
-            self.say(f"{what}: {done:,} pairs")
+    def progress(self, label: str, done: int) -> None:
+        if done % PLAIN_INTERVAL == 0:
+            self.print(f"{label}: {done:,} pairs")
 
-    def step(self, record: dict[str, Any], steps: int | None) -> None:
-        self.say(f"step {place(record, steps)}  {summary(record)}  left {clock(record['left'])}")
+    def report(self, record: dict[str, Any], steps: int | None) -> None:
+        time_left = format_duration(record["seconds_left"])
+        self.print(f"step {_format_step(record, steps)}  {format_progress(record)}  left {time_left}")
 
 
-class Live:
-    """Two lines that are drawn over (a bar with the time left, and the numbers), and lines above them that stay."""
+class LiveDisplay(ProgressDisplay):
+    """A progress bar and a line of figures that are updated in place, with permanent lines above them."""
 
     def __init__(self, live: rich.live.Live):
         self.live = live
 
-    def say(self, text: str) -> None:
+    def print(self, text: str) -> None:
         self.live.console.print(text, markup=False, highlight=False, soft_wrap=True)
 
-    def count(self, what: str, done: int) -> None:
-        self.live.update(Text(f"{what}: {done:,} pairs"))
+    def progress(self, label: str, done: int) -> None:
+        self.live.update(Text(f"{label}: {done:,} pairs"))
 
-    def step(self, record: dict[str, Any], steps: int | None) -> None:
-        bar = Table.grid(padding=(0, 2))
-        whole = ProgressBar(total=record["seconds"] + record["left"], completed=record["seconds"], width=40)
-        bar.add_row(whole, place(record, steps), f"left {clock(record['left'])}")
-        self.live.update(Group(bar, Text(summary(record))))
-
-
-class Silent:
-    """That of a process beside the first, which speaks for all."""
-
-    def say(self, text: str) -> None:
-        pass
-
-    def count(self, what: str, done: int) -> None:
-        pass
-
-    def step(self, record: dict[str, Any], steps: int | None) -> None:
-        pass
+    def report(self, record: dict[str, Any], steps: int | None) -> None:
+        seconds, seconds_left = record["seconds"], record["seconds_left"]
+        bar = ProgressBar(total=seconds + seconds_left, completed=seconds, width=40)
+        grid = Table.grid(padding=(0, 2))
+        grid.add_row(bar, _format_step(record, steps), f"left {format_duration(seconds_left)}")
+        self.live.update(Group(grid, Text(format_progress(record))))
 
 
 @contextmanager
-def display() -> Iterator[Display]:
-    """A live display if a person looks at a terminal, else plain lines; of several processes, the first is seen."""
-    if not speaks():
-        yield Silent()
+def open_display() -> Iterator[ProgressDisplay]:
+    """Yield a live display if standard error is a terminal, else plain lines; nothing on ranks other than 0."""
+    if not is_main_process():
+        yield ProgressDisplay()
         return
     if not sys.stderr.isatty():
-        yield Plain()
+        yield PlainDisplay()
         return
     with rich.live.Live(console=Console(stderr=True), refresh_per_second=4, redirect_stdout=False) as live:
-        yield Live(live)
+        yield LiveDisplay(live)
 
 
-def place(record: dict[str, Any], steps: int | None) -> str:
+def _format_step(record: dict[str, Any], steps: int | None) -> str:
     return str(record["step"]) if steps is None else f"{record['step']}/{steps}"
 
 
-def summary(record: dict[str, Any]) -> str:
-    """The numbers of one report in one short line."""
-    return "  ".join(
-        [
-            f"epoch {record['epoch']}",
-            f"loss {record['loss']:.3f}",
-            *([f"accuracy {record['accuracy']:.1f}%"] if "accuracy" in record else []),
-            f"rate {record['rate']:.2e}",
-            f"norm {record['norm']:.2f}",
-            f"{record['tokens_per_second']:,.0f} tok/s",
-        ]
+def format_progress(record: dict[str, Any]) -> str:
+    """Return the figures of a report in one short line."""
+    accuracy = f"accuracy {record['accuracy']:.1f}%  " if "accuracy" in record else ""
+    return (
+        f"epoch {record['epoch']}  loss {record['loss']:.3f}  {accuracy}rate {record['learning_rate']:.2e}  "
+        f"norm {record['gradient_norm']:.2f}  {record['tokens_per_second']:,.0f} tok/s"
     )
 
 
-def validation_line(record: dict[str, Any], chosen: str, *, improved: bool) -> str:
-    """The numbers of one validation in one line."""
-    numbers = "  ".join(f"{name} {value:.2f}" for name, value in record["valid"].items() if isinstance(value, float))
-    return f"validation at {record['step']}: {numbers}" + (f"  best {chosen}" if improved else "")
+def format_validation(record: dict[str, Any], best_metric: str, *, improved: bool) -> str:
+    """Return the figures of a validation in one line."""
+    scores = record["validation"].items()
+    numbers = "  ".join(f"{name} {value:.2f}" for name, value in scores if isinstance(value, float))
+    return f"validation at {record['step']}: {numbers}" + (f"  best {best_metric}" if improved else "")

@@ -1,6 +1,6 @@
-"""How good the weights are on sentences they were not trained on."""
-
-from __future__ import annotations
+"""Validate weights: loss, perplexity and accuracy over all validation pairs; metrics over translations of the
+first of them.
+"""
 
 import math
 from collections import Counter
@@ -9,34 +9,34 @@ from typing import Any
 
 import torch
 
+from weft.checkpoints.trained_model import TrainedModel
 from weft.config.recipe import Recipe
-from weft.data.batches import Batches
-from weft.engine.several import Beside
-from weft.engine.translator import Translator
-from weft.metric.evaluate import evaluate_lines
-from weft.metric.lines import Lines
-from weft.objective.role import Objective
-from weft.search.guides.listed import ListedWords
-from weft.search.role import Reading
-from weft.store.model_folder import Trained
-from weft.training.diagnosis.outputs import habits
+from weft.data.batches import BatchLoader
+from weft.decoding.constraints.word_trie import WordListConstraint
+from weft.decoding.search import FrameDecoder
+from weft.inference.ensemble import Ensemble
+from weft.inference.translator import Translator
+from weft.losses.objective import Objective
+from weft.metrics.corpus_metrics import evaluate_segments
+from weft.metrics.scores import Segments
+from weft.training.diagnostics import output_statistics
 
-LOSSES = ("loss", "perplexity", "accuracy")
+LOSS_METRICS = ("loss", "perplexity", "accuracy")
 
 
 @dataclass(frozen=True)
 class Validator:
-    """Loss and accuracy over all validation pairs, and metrics over real translations of the first of them."""
+    """Computes the scores of a model on the validation data. pairs: those that are translated."""
 
     objective: Objective
-    batches: Batches
-    pairs: list[tuple[str, str]]  # those that are translated
+    batches: BatchLoader
+    pairs: list[tuple[str, str]]
     recipe: Recipe
-    reading: Reading | None  # of a model without a decoder
-    words: ListedWords | None  # of which a decoder's outputs are made
-    beside: Beside  # of a model that translates with a language model
+    frame_decoder: FrameDecoder | None  # for models without a decoder
+    word_list: WordListConstraint | None
+    ensemble: Ensemble  # with the language model of shallow fusion, if there is one
 
-    def __call__(self, trained: Trained) -> dict[str, Any]:
+    def __call__(self, trained: TrainedModel) -> dict[str, Any]:
         trained.model.eval()
         try:
             return self._losses(trained) | self._translations(trained)
@@ -44,7 +44,7 @@ class Validator:
             trained.model.train()
 
     @torch.no_grad()
-    def _losses(self, trained: Trained) -> dict[str, Any]:
+    def _losses(self, trained: TrainedModel) -> dict[str, Any]:
         device = next(trained.model.parameters()).device
         total = count = 0.0
         parts: Counter[str] = Counter()
@@ -57,16 +57,19 @@ class Validator:
             means["perplexity"] = math.exp(min(700.0, means.pop("nll")))
         return means
 
-    def _translations(self, trained: Trained) -> dict[str, Any]:
+    def _translations(self, trained: TrainedModel) -> dict[str, Any]:
         if not self.pairs:
             return {}
         settings = self.recipe.train.validation
         translator = Translator(
-            trained, settings.search(), self.recipe.translate, self.reading, self.words, self.beside
+            trained, settings.search(), self.recipe.translate, self.frame_decoder, self.word_list, self.ensemble
         )
         sources = [source for source, _ in self.pairs]
         outputs = [translation.text for translation in translator.translate(sources)]
-        lines = Lines(outputs, [[target] for _, target in self.pairs], sources)
-        scores = evaluate_lines(lines, settings.metrics)
+        lines = Segments(outputs, [[target] for _, target in self.pairs], sources)
+        scores = evaluate_segments(lines, settings.metrics)
         examples = [{"source": s, "target": t, "output": o} for (s, t), o in zip(self.pairs[:3], outputs, strict=False)]
-        return {score.name: score.value for score in scores} | {"habits": habits(lines), "examples": examples}
+        return {score.name: score.value for score in scores} | {
+            "output_statistics": output_statistics(lines),
+            "examples": examples,
+        }

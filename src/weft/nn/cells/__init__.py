@@ -1,1 +1,0 @@
-"""Recurrent cells: one step of an equation."""

@@ -1,1 +1,0 @@
-"""Looking for bad data before training, and writing a cleaned copy."""

@@ -1,0 +1,53 @@
+"""`weft datasets`: list and download datasets."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from weft.data.datasets.download import DatasetFolder
+
+datasets_app = typer.Typer(
+    name="datasets", help="Download ready-made datasets.", no_args_is_help=True, rich_markup_mode=None
+)
+
+
+@datasets_app.command("list")
+def list_datasets() -> None:
+    """List the datasets that can be downloaded."""
+    from weft.data.datasets.catalog import DATASETS, format_dataset_table
+
+    print(format_dataset_table(DATASETS.values()))
+    print("\nDownload one: weft datasets download NAME")
+
+
+@datasets_app.command("download")
+def download(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A name from `weft datasets list`.")],
+    out: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="The folder to create. Default: data/NAME.")
+    ] = None,
+) -> None:
+    """Download a dataset with pip and write train.tsv, valid.tsv and test.tsv, with its license in SOURCE.txt."""
+    from weft.data.datasets.download import download_dataset
+
+    folder = download_dataset(name, out or Path("data") / name, lambda text: print(text, file=sys.stderr, flush=True))
+    print(folder.source.read_text("utf-8"))
+    print("Try it:", *example_commands(folder), sep="\n  ")
+
+
+def example_commands(dataset: DatasetFolder) -> list[str]:
+    """Return shell commands that train a model on a dataset and test it."""
+    from weft.config.yaml_files import dump_yaml_inline
+
+    run = str(Path("runs") / dataset.entry.name)
+    train = ["weft", "train", str(dataset.train), f"data.valid={dump_yaml_inline([str(dataset.valid)])}"]
+    return [
+        shlex.join([*train, "--minutes", str(dataset.entry.minutes), "--out", run]),
+        shlex.join(["weft", "evaluate", run, str(dataset.test)]),
+    ]

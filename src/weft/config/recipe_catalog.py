@@ -1,0 +1,73 @@
+"""The recipes that are part of the package, found by name. Does not import torch or yaml."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import NamedTuple
+
+from weft.core.errors import UserError
+from weft.data.pair_files import is_table_file
+from weft.data.text_files import COMPRESSED_SUFFIXES
+
+RECIPES_FOLDER = Path(__file__).parent / "recipes"
+YAML_SUFFIXES = (".yaml", ".yml")
+
+
+class RecipeEntry(NamedTuple):
+    """A recipe of the catalog: its name and the description in its first comment line."""
+
+    name: str
+    summary: str
+
+
+def list_recipes() -> list[RecipeEntry]:
+    """Return all recipes of the package in the order of their names."""
+    return [
+        RecipeEntry(path.stem, path.read_text("utf-8").partition("\n")[0].lstrip("# "))
+        for path in sorted(RECIPES_FOLDER.glob("*.yaml"), key=lambda path: path.stem)
+    ]
+
+
+def find_recipe(name: str | Path) -> Path:
+    """Return the file of a recipe: a path to a YAML file, or the name of a recipe of the package."""
+    path = Path(name)
+    if path.suffix in YAML_SUFFIXES or path.is_file():
+        return path
+    if not _is_catalog_name(str(name)):
+        raise UserError(
+            f"{name}: no such recipe file or recipe name.{_closest(str(name))} `weft recipes` lists the names."
+        )
+    return RECIPES_FOLDER / f"{name}.yaml"
+
+
+def is_recipe_argument(names: Sequence[str]) -> bool:
+    """Return whether command arguments name a recipe (True) or data files (False); raise UserError if neither."""
+    if len(names) == 1 and _is_catalog_name(names[0]):
+        return True
+    recipes = [name for name in names if name.endswith(YAML_SUFFIXES)]
+    if recipes and len(names) > 1:
+        others = ", ".join(name for name in names if name != recipes[0]) or recipes[0]
+        raise UserError(
+            f"{recipes[0]} is a recipe, which names its own data: leave out {others}. "
+            "A setting looks like train.seed=2."
+        )
+    if not recipes and len(names) != 2 and not (len(names) == 1 and is_table_file(names[0])):
+        hint = " For many files use one pattern in quotes, as in 'shards/*.en'." if len(names) > 2 else ""
+        hint = hint or _closest(names[0]) if names else hint
+        raise UserError(
+            f"{', '.join(names)}: neither data nor a recipe.{hint} Data is two text files, one .tsv or one .jsonl "
+            f"(each may end in {COMPRESSED_SUFFIXES}). A recipe is a .yaml file or a name from `weft recipes`. "
+            "A setting looks like train.seed=2."
+        )
+    return bool(recipes)
+
+
+def _is_catalog_name(name: str) -> bool:
+    return "/" not in name and not Path(name).exists() and (RECIPES_FOLDER / f"{name}.yaml").is_file()
+
+
+def _closest(name: str) -> str:
+    close = get_close_matches(name, [path.stem for path in RECIPES_FOLDER.glob("*.yaml")], n=1)
+    return f" Did you mean {close[0]}?" if close else ""

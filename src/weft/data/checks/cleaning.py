@@ -1,0 +1,192 @@
+"""Writes a cleaned copy of the training files (repairs encodings, control characters and mojibake, drops bad
+pairs) and a log of every change.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+import lzma
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from io import BufferedIOBase
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.core.errors import UserError
+from weft.core.files import new_folder
+from weft.data.checks.corpus_rows import CorpusFiles, CorpusRow
+from weft.data.checks.encodings import decode_line, detect_encodings, is_utf16
+from weft.data.checks.outliers import HeldOutHashes, ProblemDetector
+from weft.data.checks.pair_features import PairFeatureExtractor
+from weft.data.checks.pair_problems import BOM_CHARACTER, find_character_problems, repair_line
+from weft.data.checks.problem_kinds import (
+    BYTE_ORDER_MARK,
+    CONTROL_CHARACTERS,
+    FIXABLE,
+    INVALID_UTF8,
+    REPAIRABLE,
+    problem_names,
+)
+from weft.data.pair_files import Shard
+
+CHANGE_LOG = "changes.jsonl"
+PARTIAL_LOG = f"{CHANGE_LOG}.unfinished"
+
+
+class CleaningResult(NamedTuple):
+    """kept: pairs in the copy. changed: those of them that were repaired. dropped: pairs left out."""
+
+    kept: int
+    changed: int
+    dropped: int
+
+    def summary(self, out: Path) -> str:
+        return (
+            f"{out}: a copy with {self.kept:,} pairs, {self.changed:,} of them changed; {self.dropped:,} were dropped. "
+            f"All changes are listed in {out / CHANGE_LOG}."
+        )
+
+
+class CorpusCleaner:
+    """Cleans the files of a corpus. ignored: bits of the kinds of problems to leave as they are."""
+
+    def __init__(self, files: CorpusFiles, ignored: int, *, target_only: bool):
+        self._files = files
+        self._kinds = FIXABLE & ~ignored
+        self._dropped = self._kinds & ~(CONTROL_CHARACTERS | BYTE_ORDER_MARK)  # these two can always be repaired
+        self._target_only = target_only
+
+    def clean(self, out: Path, held_out: HeldOutHashes | None, temporary: Path) -> CleaningResult:
+        """Write the copy into the new folder `out`. temporary: an existing folder for intermediate files."""
+        encodings = detect_encodings(_files_by_side(self._files)) if self._kinds & INVALID_UTF8 else {}
+        repairer = RowRepairer(self._files, self._kinds & REPAIRABLE, encodings)
+        extractor = PairFeatureExtractor(target_only=self._target_only)
+        features = extractor.extract(map(repairer.repair, self._files.rows()), temporary / "repaired")
+        detector = ProblemDetector(features, held_out, target_only=self._target_only)
+        reasons = detector.detect_remaining(temporary / "problems", self._dropped) & np.uint32(self._dropped)
+        if reasons.all():
+            raise UserError(f"{self._files.paths()[0]}: --fix would leave nothing. Keep some pairs with --keep KIND.")
+        with new_folder(out) as new:
+            result = self._write(new, repairer, reasons)
+            (new / PARTIAL_LOG).rename(new / CHANGE_LOG)  # marks the copy as complete, even in an existing folder
+        return result
+
+    def _write(self, new: Path, repairer: RowRepairer, reasons: NDArray[np.uint32]) -> CleaningResult:
+        names, remaining, kept, changed = copied_file_names(self._files.paths()), iter(reasons), 0, 0
+        file_changed = UserError(f"{self._files.paths()[0]}: changed while it was read. Start again.")
+        with (new / PARTIAL_LOG).open("wb") as log_file:
+            log = ChangeLog(log_file)
+            for shard in self._files.shards:
+                log.write_decoded_files(shard)
+                with ExitStack() as stack:
+                    outputs = [stack.enter_context(open_compressed(new / names[path])) for path in shard.paths]
+                    for row in self._files.shard_rows(shard):
+                        reason = next(remaining, None)
+                        if reason is None:
+                            raise file_changed
+                        if reason:
+                            log.write_dropped(row, int(reason))
+                            continue
+                        repaired = repairer.repair(row)
+                        for output, line in zip(outputs, repaired.lines, strict=True):
+                            output.write(f"{line}\n".encode("utf-8", "surrogateescape"))
+                        kept += 1
+                        if repaired.lines != row.lines:
+                            changed += 1
+                            log.write_repaired(row, repaired, repairer.problems(row))
+        if next(remaining, None) is not None:
+            raise file_changed
+        return CleaningResult(kept, changed, len(reasons) - kept)
+
+
+class RowRepairer:
+    """Repairs rows. kinds: bits of the problems to repair. encodings: of the lines of each file that are not UTF-8."""
+
+    def __init__(self, files: CorpusFiles, kinds: int, encodings: Mapping[Path, str]):
+        self._files = files
+        self._kinds = kinds
+        self._encodings = encodings
+
+    def repair(self, row: CorpusRow) -> CorpusRow:
+        row = self._decode(row)
+        if row.pair is None:
+            return row
+        source, target = row.pair
+        return self._files.replace_pair(row, (repair_line(source, self._kinds), repair_line(target, self._kinds)))
+
+    def problems(self, row: CorpusRow) -> int:
+        """Return the bits of the problems of a row that are repaired."""
+        found = row.problems
+        for line in self._decode(row).pair or ():
+            found |= find_character_problems(line)
+        return found & self._kinds
+
+    def _decode(self, row: CorpusRow) -> CorpusRow:
+        """Decode lines that are not UTF-8, and remove byte order marks at the start of files."""
+        if row.problems & INVALID_UTF8 & self._kinds:
+            encodings = map(self._encodings.get, row.shard.paths)
+            lines = tuple(map(decode_line, row.lines, encodings))
+            row = self._files.make_row(row.shard, row.number, lines, row.problems & ~INVALID_UTF8)
+        if row.problems & BYTE_ORDER_MARK & self._kinds:
+            lines = tuple(line.removeprefix(BOM_CHARACTER) for line in row.lines)
+            row = row._replace(lines=lines, problems=row.problems & ~BYTE_ORDER_MARK)
+        return row
+
+
+class ChangeLog:
+    """Writes a JSON object per change. Bytes that are not UTF-8 are lone surrogates: \\udce9 for 0xE9."""
+
+    def __init__(self, file: BinaryIO):
+        self._file = file
+
+    def write_decoded_files(self, shard: Shard) -> None:
+        for path in filter(is_utf16, shard.paths):
+            self._write(path, None, "encoding", "UTF-16", "UTF-8")
+
+    def write_dropped(self, row: CorpusRow, reasons: int) -> None:
+        self._write(row.shard.paths[0], row.number, f"dropped: {', '.join(problem_names(reasons))}", row.lines, None)
+
+    def write_repaired(self, before: CorpusRow, after: CorpusRow, problems: int) -> None:
+        for path, old, new in zip(before.shard.paths, before.lines, after.lines, strict=True):
+            if old != new:
+                self._write(path, before.number, ", ".join(problem_names(problems)), old, new)
+
+    def _write(self, path: Path, line: int | None, change: str, before: object, after: object) -> None:
+        entry = {"file": str(path), "line": line, "change": change, "before": before, "after": after}
+        self._file.write(json.dumps(entry, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n")
+
+
+@contextmanager
+def open_compressed(path: Path) -> Iterator[BufferedIOBase]:
+    """Open a new file for writing, compressed according to its suffix; create its folder."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb") as file, ExitStack() as stack:
+        match path.suffix:
+            case ".gz":
+                yield stack.enter_context(gzip.GzipFile("", "wb", fileobj=file, mtime=0))
+            case ".bz2":
+                yield stack.enter_context(bz2.BZ2File(file, "wb"))
+            case ".xz":
+                yield stack.enter_context(lzma.LZMAFile(file, "wb"))
+            case _:
+                yield file
+
+
+def copied_file_names(paths: list[Path]) -> dict[Path, str]:
+    """Return the name of each file in the copy, relative to the common folder of all files."""
+    absolute = {path: path.absolute() for path in paths}
+    parent = os.path.commonpath([path.parent for path in absolute.values()])
+    return {path: str(full.relative_to(parent)) for path, full in absolute.items()}
+
+
+def _files_by_side(files: CorpusFiles) -> Iterator[list[Path]]:
+    """Yield the files of the sources, those of the targets, and those that contain both."""
+    for side in zip(*(shard.paths for shard in files.shards if len(shard.paths) == 2), strict=True):
+        yield [*side]
+    yield [shard.paths[0] for shard in files.shards if len(shard.paths) == 1]

@@ -1,0 +1,145 @@
+"""Per-pair features in one pass over the data: lengths, scripts, hashes, token counts and the problems visible in
+a single pair. Features are stored in a memory-mapped file, so memory use is constant.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.core.codec import Codec
+from weft.data.checks.corpus_rows import CorpusRow
+from weft.data.checks.pair_problems import find_line_problems, find_pair_problems
+from weft.data.checks.problem_kinds import MARKUP, NUMBER_MISMATCH, TOO_MANY_TOKENS, UNEVEN_TOKENS, UNKNOWN_TOKENS
+from weft.data.corpus_statistics import SideStatistics
+from weft.data.data_config import DROP_REASONS, PairFilters
+from weft.data.line_hashes import hash_lines, hash_pairs
+from weft.data.pair_files import LinePair
+from weft.data.token_cache import append_array, map_array
+from weft.data.unicode_scripts import line_script
+from weft.text.protected_spans import SPAN_PATTERNS
+
+CHUNK_ROWS = 4096
+DIGITS = re.compile(r"\d+")
+MISSING_PAIR: LinePair = ("\n", "\n")  # equal to no other pair, since lines contain no line break
+FILTER_PROBLEMS = {"too long": TOO_MANY_TOKENS, "bad ratio": UNEVEN_TOKENS}  # other filters have their own checks
+MAX_SCRIPTS = 256
+FEATURE_DTYPE = np.dtype(
+    [
+        ("problems", np.uint32),  # bits
+        ("has_pair", np.bool_),
+        ("lengths", np.uint32, 2),  # characters of each side
+        ("scripts", np.uint8, 2),  # indices of script names; 0: none
+        ("pair", np.uint64),  # hash of both sides
+        ("line", np.uint64),  # hash of the source, or of the target if only that is text
+    ]
+)
+
+
+class TokenCounter:
+    """Counts tokens, and finds pairs with unknown tokens and those that the filters of training would drop."""
+
+    def __init__(self, codecs: tuple[Codec, Codec], filters: PairFilters, *, target_only: bool):
+        self._codecs = codecs
+        self._filters = filters
+        self._sides = (1,) if target_only else (0, 1)
+        self._tokens, self._unknown, self._bytes = (np.zeros(2, np.int64) for _ in range(3))
+
+    def find_problems(self, pairs: Sequence[LinePair]) -> NDArray[np.uint32]:
+        """Return the bits of the problems of each pair [n]."""
+        problems, lengths = np.zeros(len(pairs), np.uint32), []
+        for side in self._sides:
+            codec = self._codecs[side]
+            rows = codec.encode_rows([pair[side] for pair in pairs])
+            self._tokens[side] += len(rows.ids)
+            self._bytes[side] += np.isin(rows.ids, codec.byte_ids).sum()
+            if codec.unknown_id is not None:
+                is_unknown = rows.ids == codec.unknown_id
+                self._unknown[side] += is_unknown.sum()
+                problems[np.repeat(np.arange(len(pairs)), rows.lengths)[is_unknown]] |= np.uint32(UNKNOWN_TOKENS)
+            lengths.append(rows.lengths)
+        none = np.zeros(len(pairs), np.bool_)
+        verdicts = self._filters.verdicts(np.stack([lengths[0], lengths[-1]], axis=1), none, none)
+        for reason, bit in FILTER_PROBLEMS.items():
+            problems[verdicts == 1 + DROP_REASONS.index(reason)] |= np.uint32(bit)
+        return problems
+
+    def statistics(self) -> tuple[SideStatistics, SideStatistics]:
+        source, target = (
+            SideStatistics(int(tokens), int(unknown), int(single), bool(codec.byte_ids))
+            for codec, tokens, unknown, single in zip(
+                self._codecs, self._tokens, self._unknown, self._bytes, strict=True
+            )
+        )
+        return source, target
+
+
+class PairFeatures(NamedTuple):
+    """records: features of all rows [n]. scripts: names by index. tokens: of both sides, if counted."""
+
+    records: NDArray[Any]
+    scripts: list[str]
+    tokens: tuple[SideStatistics, SideStatistics] | None
+
+
+class PairFeatureExtractor:
+    """Extracts the features of rows.
+
+    target_only: the source is empty or an image. progress: receives the number of finished rows.
+    """
+
+    def __init__(
+        self,
+        *,
+        target_only: bool,
+        counter: TokenCounter | None = None,
+        progress: Callable[[int], None] = lambda _: None,
+    ):
+        self._target_only = target_only
+        self._counter = counter
+        self._progress = progress
+        self._scripts = {"": 0}
+
+    def extract(self, rows: Iterable[CorpusRow], path: Path) -> PairFeatures:
+        """Write the features of all rows into a new file at `path`."""
+        count, remaining = 0, iter(rows)
+        while chunk := list(islice(remaining, CHUNK_ROWS)):
+            append_array(path, self._records(chunk))
+            count += len(chunk)
+            self._progress(count)
+        records = map_array(path, FEATURE_DTYPE, count) if count else np.zeros(0, FEATURE_DTYPE)
+        return PairFeatures(records, list(self._scripts), None if self._counter is None else self._counter.statistics())
+
+    def _records(self, rows: Sequence[CorpusRow]) -> NDArray[Any]:
+        pairs = [MISSING_PAIR if row.pair is None else row.pair for row in rows]
+        has_pair = np.array([row.pair is not None for row in rows])
+        records = np.zeros(len(rows), FEATURE_DTYPE)
+        records["has_pair"] = has_pair
+        records["problems"] = [
+            row.problems if row.pair is None else row.problems | self._pair_problems(row.pair) for row in rows
+        ]
+        records["lengths"] = [(len(source), len(target)) for source, target in pairs]
+        records["scripts"] = [tuple(map(self._script_index, pair)) for pair in pairs]
+        records["pair"] = hash_pairs(pairs)
+        records["line"] = hash_lines(target if self._target_only else source for source, target in pairs)
+        if self._counter is not None:
+            records["problems"] |= np.where(has_pair, self._counter.find_problems(pairs), 0).astype(np.uint32)
+        return records
+
+    def _pair_problems(self, pair: LinePair) -> int:
+        source, target = pair
+        markup = MARKUP if any(map(SPAN_PATTERNS["markup"].search, pair)) else 0
+        if self._target_only:
+            return find_line_problems(target) | markup
+        same_numbers = sorted(DIGITS.findall(source)) == sorted(DIGITS.findall(target))
+        return find_pair_problems(source, target) | markup | (0 if same_numbers else NUMBER_MISMATCH)
+
+    def _script_index(self, line: str) -> int:
+        index = self._scripts.setdefault(line_script(line), len(self._scripts))
+        return index if index < MAX_SCRIPTS else 0

@@ -1,0 +1,100 @@
+"""Diverse beam search with Hamming diversity (Vijayakumar et al. 2018, algorithm 1)."""
+
+from itertools import chain, islice, zip_longest
+
+import torch
+from torch import Tensor
+
+from weft.core.annotations import Factory, PositiveInt
+from weft.core.errors import UserError
+from weft.core.state import BankTransitions, Hypothesis, State, StepFunction
+from weft.decoding.beam import BatchedBeams, Candidates, StopRule, best_candidates, check_n_best, unfinished_candidates
+from weft.decoding.length_penalty import AverageLengthPenalty, LengthPenalty, NonNegativeFloat
+from weft.decoding.search import NEG_INF, reject_constraints
+
+
+class DiverseBeamSearch:
+    """Vijayakumar et al. 2018, algorithm 1, with Hamming diversity: `groups` beams, together `size` wide.
+
+    At every step the groups choose in turn. The candidates of a group are ordered by
+
+        score of the hypothesis - diversity x number of previous groups' hypotheses just extended by this token
+
+    The penalty affects only this choice: scores remain those of the model. EOS is not penalized. Each group is a beam
+    search of its own with its own end. The `n_best` outputs are taken in rounds, the first of each group before the
+    second of any, those of a round by rank, without duplicates (so there may be fewer), and then sorted by rank. With
+    one group it is beam search.
+    """
+
+    supports_constraints = False
+
+    def __init__(
+        self,
+        *,
+        size: PositiveInt = 6,
+        groups: PositiveInt = 3,
+        diversity: NonNegativeFloat = 0.5,
+        n_best: PositiveInt = 1,
+        length_penalty: Factory[LengthPenalty] = AverageLengthPenalty,
+        stop_rule: StopRule = "finished",
+    ):
+        check_n_best(n_best, size)
+        if size % groups:
+            raise UserError(
+                f"the beam size {size} cannot be divided into {groups} equal groups: use a multiple of {groups}"
+            )
+        self.groups = groups
+        self.diversity = diversity
+        self.n_best = n_best
+        width = size // groups
+        self._beams = BatchedBeams(groups, width, min(n_best, width), length_penalty(), 0.0, stop_rule, self._select)
+
+    @torch.no_grad()
+    def __call__(self, step: StepFunction, state: State, limit: Tensor, lines: Tensor) -> list[list[Hypothesis]]:  # noqa: ARG002
+        found = self._beams(step, state, limit)
+        return [self._merge(found[first : first + self.groups]) for first in range(0, len(found), self.groups)]
+
+    def rank(self, hypothesis: Hypothesis) -> float:
+        return self._beams.rank(hypothesis)
+
+    def _merge(self, groups: list[list[tuple[float, Hypothesis]]]) -> list[Hypothesis]:
+        """The best outputs of the groups of a sentence, taken in turn; each with its rank."""
+        rounds = ([found for found in row if found is not None] for row in zip_longest(*groups))
+        distinct: dict[tuple[int, ...], tuple[float, Hypothesis]] = {}
+        for rank, hypothesis in chain.from_iterable(sorted(row, key=_descending_rank) for row in rounds):
+            distinct.setdefault(hypothesis.tokens, (rank, hypothesis))
+        best = sorted(islice(distinct.values(), self.n_best), key=_descending_rank)
+        return [hypothesis for _, hypothesis in best]
+
+    def _select(self, scores: Tensor, log_probs: Tensor, transitions: BankTransitions | None) -> Candidates:
+        reject_constraints(transitions)
+        width, vocabulary = scores.shape[1], log_probs.shape[1]
+        grouped_scores = scores.view(-1, self.groups, width)
+        grouped = log_probs.view(-1, self.groups, width, vocabulary)
+        counts = log_probs.new_zeros(len(grouped), 1, vocabulary)  # hypotheses just extended by each token
+        selected = []
+        for group in range(self.groups):
+            candidates = self._select_group(grouped_scores[:, group], grouped[:, group], counts)
+            counts = counts + _token_counts(candidates, counts)
+            # Rows [A,2K] are numbered within one group of each sentence; make them rows of all groups.
+            rows = candidates.rows // width * (self.groups * width) + group * width + candidates.rows % width
+            selected.append(candidates._replace(rows=rows))
+        tokens, totals, rows = (torch.stack(parts, 1).flatten(0, 1) for parts in zip(*selected, strict=True))
+        return Candidates(tokens, totals, rows)
+
+    def _select_group(self, scores: Tensor, log_probs: Tensor, counts: Tensor) -> Candidates:
+        """scores [A,K], log_probs [A,K,V]: candidates ordered with the penalty, but scored without it."""
+        tokens, _, rows = best_candidates(scores, (log_probs - self.diversity * counts).flatten(0, 1))
+        return Candidates(tokens, scores.flatten()[rows] + log_probs.flatten(0, 1)[rows, tokens], rows)
+
+
+def _descending_rank(found: tuple[float, Hypothesis]) -> float:
+    return -found[0]
+
+
+def _token_counts(candidates: Candidates, counts: Tensor) -> Tensor:
+    """The number of hypotheses of a group that are extended by each token: [A,1,V]."""
+    kept = unfinished_candidates(candidates.tokens)
+    possible = candidates.scores.gather(1, kept) > NEG_INF
+    tokens = candidates.tokens.gather(1, kept)
+    return torch.zeros_like(counts[:, 0]).scatter_add_(1, tokens, possible.to(counts.dtype))[:, None]

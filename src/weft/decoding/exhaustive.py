@@ -1,0 +1,102 @@
+"""Exact depth-first search with an admissible bound (Stahlberg & Byrne 2019), for small models and short limits."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from weft.core.annotations import Factory, PositiveInt
+from weft.core.codec import BOS, EOS
+from weft.core.state import Hypothesis, State, StepFunction
+from weft.decoding.length_penalty import AverageLengthPenalty, LengthPenalty, penalized_score
+from weft.decoding.search import NEG_INF, mask_invalid_tokens
+
+
+class _Prefix(NamedTuple):
+    """The first tokens of an output."""
+
+    tokens: tuple[int, ...]
+    token_scores: tuple[float, ...]
+    attention: tuple[tuple[float, ...], ...]
+    state: State  # before the last token is fed
+
+    @property
+    def score(self) -> float:
+        return sum(self.token_scores)
+
+    def append(self, token: int, score: float) -> _Prefix:
+        return self._replace(tokens=(*self.tokens, token), token_scores=(*self.token_scores, score))
+
+
+class _DepthFirstSearch:
+    """The search for one sentence, the most probable token first (Stahlberg & Byrne 2019)."""
+
+    def __init__(self, step: StepFunction, limit: Tensor, n_best: int, length_penalty: LengthPenalty):
+        self.step = step
+        self.limit = limit  # [1]
+        self.max_length = int(limit) + 1  # EOS counted
+        self.n_best = n_best
+        self.length_penalty = length_penalty
+        self.found: list[tuple[float, Hypothesis]] = []  # at most `n_best` with their ranks, best first
+
+    def run(self, state: State) -> list[Hypothesis]:
+        stack = [_Prefix((), (), (), state)]
+        while stack:
+            prefix = stack.pop()
+            if self._can_win(prefix):
+                stack.extend(self._extend(prefix))
+        return [hypothesis for _, hypothesis in self.found]
+
+    def _can_win(self, prefix: _Prefix) -> bool:
+        """Scores can only fall, so the rank at the maximum length bounds the rank of every output with this prefix."""
+        return len(self.found) < self.n_best or self._rank(prefix.score, self.max_length) > self.found[-1][0]
+
+    def _rank(self, score: float, length: int) -> float:
+        return float(self.length_penalty(*torch.tensor([score, length], dtype=torch.float64)))
+
+    def _extend(self, prefix: _Prefix) -> list[_Prefix]:
+        """Add the output that ends here to `found`; return the prefixes that are one token longer, the best last."""
+        last = torch.tensor([BOS, *prefix.tokens][-1:], device=self.limit.device)
+        output, state = self.step(last, prefix.state)
+        log_probs, forced = mask_invalid_tokens(output.log_probs, self.limit <= len(prefix.tokens))
+        scores: list[float] = log_probs[0].tolist()
+        attention = () if output.attention is None else (tuple(output.attention[0].tolist()),)
+        prefix = prefix._replace(state=state, attention=prefix.attention + attention)
+        if scores[EOS] > NEG_INF:
+            self._add(prefix.append(EOS, scores[EOS]), finished=not forced.item())
+        possible = [token for token, score in enumerate(scores) if score > NEG_INF and token != EOS]
+        possible.sort(key=lambda token: (scores[token], -token))
+        return [prefix.append(token, scores[token]) for token in possible]
+
+    def _add(self, ended: _Prefix, finished: bool) -> None:
+        hypothesis = Hypothesis(ended.tokens[:-1], ended.score, ended.token_scores, finished, ended.attention)
+        self.found.append((self._rank(ended.score, len(ended.tokens)), hypothesis))
+        self.found.sort(key=lambda pair: -pair[0])  # stable: ties go to the older
+        del self.found[self.n_best :]
+
+
+class ExhaustiveSearch:
+    """Finds the `n_best` outputs of all by `length_penalty`; the time may grow as V^limit.
+
+    Only prefixes that cannot outrank the outputs found so far are pruned, which is exact where scores are
+    log-probabilities. Required phrases need no banks here: nothing is pruned for being improbable.
+    """
+
+    supports_constraints = True
+
+    def __init__(self, *, n_best: PositiveInt = 1, length_penalty: Factory[LengthPenalty] = AverageLengthPenalty):
+        self.n_best = n_best
+        self.length_penalty = length_penalty()
+
+    @torch.no_grad()
+    def __call__(self, step: StepFunction, state: State, limit: Tensor, lines: Tensor) -> list[list[Hypothesis]]:  # noqa: ARG002
+        rows = torch.arange(len(limit), device=limit.device)[:, None]
+        return [
+            _DepthFirstSearch(step, limit[row], self.n_best, self.length_penalty).run(state.select(row, row))
+            for row in rows
+        ]
+
+    def rank(self, hypothesis: Hypothesis) -> float:
+        return penalized_score(hypothesis, self.length_penalty)

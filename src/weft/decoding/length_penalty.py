@@ -1,0 +1,92 @@
+"""Length and coverage penalties: how finished hypotheses of different lengths are compared. |Y| counts EOS."""
+
+from typing import Annotated, Protocol
+
+import torch
+from annotated_types import Ge
+from torch import Tensor
+
+from weft.core.errors import UserError
+from weft.core.state import Hypothesis
+
+NonNegativeFloat = Annotated[float, Ge(0.0)]
+MIN_COVERAGE = 1e-6  # a source position outside every attention window would cost an infinite amount
+
+
+class LengthPenalty(Protocol):
+    """Turns scores into ranks.
+
+    Ranks grow with the score and, for scores <= 0, never fall with the length. So the rank of a prefix' score at the
+    maximum length bounds the rank of every output with this prefix: pruning and the stop rule "limit" rely on it.
+    """
+
+    def __call__(self, scores: Tensor, lengths: Tensor) -> Tensor:
+        """Scores and lengths >= 1 (floating point) of one shape -> ranks of that shape, best highest."""
+        ...
+
+
+class NoLengthPenalty:
+    """log P: favors short outputs."""
+
+    def __call__(self, scores: Tensor, lengths: Tensor) -> Tensor:  # noqa: ARG002
+        return scores
+
+
+class AverageLengthPenalty:
+    """log P / |Y|^alpha: with alpha = 1 the mean log-probability of a token."""
+
+    def __init__(self, *, alpha: NonNegativeFloat = 1.0):
+        self.alpha = alpha
+
+    def __call__(self, scores: Tensor, lengths: Tensor) -> Tensor:
+        return scores / lengths**self.alpha
+
+
+class GNMTLengthPenalty:
+    """log P / ((5 + |Y|) / 6)^alpha (Wu et al. 2016, equation 14; its coverage penalty is a setting of beam search)."""
+
+    def __init__(self, *, alpha: NonNegativeFloat = 0.6):
+        self.alpha = alpha
+
+    def __call__(self, scores: Tensor, lengths: Tensor) -> Tensor:
+        return scores / ((5 + lengths) / 6) ** self.alpha
+
+
+class WordReward:
+    """log P + gamma |Y| (He, He, Wu & Wang 2016, the word reward)."""
+
+    def __init__(self, *, gamma: NonNegativeFloat = 0.5):
+        self.gamma = gamma
+
+    def __call__(self, scores: Tensor, lengths: Tensor) -> Tensor:
+        return scores + self.gamma * lengths
+
+
+def penalized_score(hypothesis: Hypothesis, penalty: LengthPenalty) -> float:
+    """Return the rank of one finished hypothesis, in float64."""
+    return float(penalty(*torch.tensor([hypothesis.score, len(hypothesis.token_scores)], dtype=torch.float64)))
+
+
+def accumulate_attention(sums: Tensor | None, attention: Tensor | None) -> Tensor:
+    """Add the attention of a step [N,S] to the sums of the previous steps; None before the first step."""
+    if attention is None:
+        raise UserError("coverage_penalty needs a model with attention, which this model does not have: set it to 0")
+    return attention if sums is None else sums + attention
+
+
+def coverage_scores(sums: Tensor, rows: Tensor) -> Tensor:
+    """Return sum_i log(min(sum_j p_ij, 1)) (Wu et al. 2016, equation 14, without beta); never above 0.
+
+    p_ij is the attention weight of source position i at output token j. sums [N,S]: over all tokens so far, N = U K.
+    rows [U,C]: the row of `sums` that each hypothesis extends -> scores [U,C]. Positions without any weight in all K
+    rows of a beam are not counted: they are padding.
+    """
+    counted = (sums > 0).view(len(rows), -1, sums.shape[1]).any(1)  # [U,S]
+    scores = sums.clamp(MIN_COVERAGE, 1).log()[rows]  # [U,C,S]
+    return torch.where(counted[:, None], scores, 0).sum(2)
+
+
+def hypothesis_coverage(hypothesis: Hypothesis) -> float:
+    """Return the coverage score of one finished hypothesis; positions that it never attended to are not counted."""
+    sums = torch.tensor(hypothesis.attention, dtype=torch.float64).sum(0, keepdim=True)  # [1,S]
+    return float(coverage_scores(sums, torch.zeros(1, 1, dtype=torch.long)))

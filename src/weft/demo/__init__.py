@@ -1,1 +1,0 @@
-"""Real data, a few minutes of training, and a result worth seeing: the commands of a user, one after the other."""

@@ -1,0 +1,140 @@
+"""A translation as self-contained HTML for Jupyter: words underlined by probability, and the attention as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import exp, isfinite
+from typing import TYPE_CHECKING, NamedTuple
+
+from weft.core.codec import EOS, SPECIAL_TOKENS
+from weft.core.formatting import pluralize
+from weft.core.templates import render_template
+from weft.text.tokenizer import SPACE_SYMBOL
+
+if TYPE_CHECKING:
+    from weft.inference.analysis import TranslationAnalysis
+    from weft.inference.translation import Alternative, Translation
+
+NO_ATTENTION = "Attention is not available: the translation was joined from parts, or stored without its model."
+NO_OUTPUT = "The model gives no translation a probability."
+
+
+class _Unit(NamedTuple):
+    """A word or a token. text: what it adds to the translation."""
+
+    name: str
+    text: str
+    probability: float | None
+
+
+class _Table(NamedTuple):
+    """A heat map of values from 0 to 1: names and values of its rows. probabilities: a column before the values."""
+
+    caption: str
+    columns: Sequence[str]
+    rows: Sequence[tuple[str, Sequence[float]]]
+    probabilities: Sequence[float | None] = ()
+
+
+class _View(NamedTuple):
+    """The units of a translation, a table about them, EOS last, and a note on what is missing."""
+
+    units: Sequence[_Unit] = ()
+    table: _Table | None = None
+    note: str = ""
+
+
+def translation_html(translation: Translation) -> str:
+    """Return the translation as HTML, as far as its details are known."""
+    view, best = _make_view(translation), translation.alternatives[0]
+    are_words = "".join(unit.text for unit in view.units) == translation.text
+    alternatives = translation.alternatives[1:]
+    return render_template(
+        "weft.inference",
+        "notebook.html.jinja",
+        source=translation.source,
+        text=translation.text,
+        words=[unit for unit in view.units if unit.text] if are_words else [],
+        notes=list(filter(None, [_score_summary(translation), _unmet_constraints(translation), view.note])),
+        table=view.table if best.tokens else None,
+        special_tokens=SPECIAL_TOKENS,
+        alternatives=[(alternative.text, f"{alternative.score:.2f}") for alternative in alternatives],
+        alternative_count=pluralize(len(alternatives), "alternative"),
+    )
+
+
+def _make_view(translation: Translation) -> _View:
+    best = translation.alternatives[0]
+    if not best.tokens:
+        return _View(note="" if best.finished else NO_OUTPUT)
+    return _token_view(translation) if translation.analysis is None else _word_view(translation.analysis, best)
+
+
+def _word_view(analysis: TranslationAnalysis, best: Alternative) -> _View:
+    """Return words, with attention computed now."""
+    scores = best.token_scores
+    words = [_Unit(word.name, word.text, _probability(scores[word.first : word.end])) for word in analysis.words()]
+    units = [*words, _Unit(SPECIAL_TOKENS[EOS], "", _probability(scores[-1:]))]
+    obstacle = analysis.attention_obstacle()
+    if obstacle:
+        return _View(units, _probability_table("word", units), f"{obstacle[0].upper()}{obstacle[1:]}.")
+    attention = analysis.word_attention()
+    return _View(units, _attention_table("word", units, attention.source, attention.weights.tolist()))
+
+
+def _token_view(translation: Translation) -> _View:
+    """Return tokens, with the attention that the translation contains."""
+    best, attention = translation.alternatives[0], translation.attention
+    units = [
+        _Unit(_visible_token(token), "", _probability(best.token_scores[number : number + 1]))
+        for number, token in enumerate(best.tokens)
+    ]
+    if attention is None:
+        return _View(units, _probability_table("token", units), NO_ATTENTION)
+    columns = [_visible_token(token) for token in attention.source_tokens]
+    return _View(units, _attention_table("token", units, columns, attention.weights))
+
+
+def _attention_table(
+    unit: str, units: Sequence[_Unit], columns: Sequence[str], weights: Sequence[Sequence[float]]
+) -> _Table:
+    probabilities = [row.probability for row in units]
+    known = probabilities if any(probability is not None for probability in probabilities) else ()
+    rows = [(row.name, values) for row, values in zip(units, weights, strict=True)]
+    return _Table(f"Attention of each {unit}, in percent", columns, rows, known)
+
+
+def _probability_table(unit: str, units: Sequence[_Unit]) -> _Table | None:
+    """Return a single row of probabilities, if they are known."""
+    values = [column.probability for column in units if column.probability is not None]
+    if not values:
+        return None
+    columns = [column.name for column in units]
+    return _Table(f"Probability of each {unit}, in percent", columns, [("probability", values)])
+
+
+def _score_summary(translation: Translation) -> str:
+    best, notes = translation.alternatives[0], []
+    if best.tokens and isfinite(best.score):
+        notes.append(f"log-probability {best.score:.2f}, {best.score / len(best.tokens):.2f} per token")
+    if translation.confidence is not None:
+        notes.append(f"confidence {100 * translation.confidence:.0f} %")
+    if best.tokens and not best.finished:
+        notes.append("ended by the length limit")
+    if translation.truncated:
+        notes.append("the source was longer than the model reads, and was truncated")
+    return " · ".join(notes)
+
+
+def _unmet_constraints(translation: Translation) -> str:
+    unmet = [f"{check.kind} {' or '.join(check.phrases)}" for check in translation.constraint_checks if not check.met]
+    return f"Constraints that are not met: {'; '.join(unmet)}" if unmet else ""
+
+
+def _probability(scores: Sequence[float]) -> float | None:
+    """Return the joint probability of tokens; at most 1, since a score with a language model may be above 0."""
+    return min(1.0, exp(sum(scores))) if scores else None
+
+
+def _visible_token(token: str) -> str:
+    return token.removeprefix(SPACE_SYMBOL) or "␣"

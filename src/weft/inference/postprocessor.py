@@ -1,0 +1,178 @@
+"""From hypotheses to text: detokenization, replacement of unknown words, word alignment, attention weights, as far
+as `OutputOptions` requests them and the model provides them.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import cast
+
+import numpy as np
+
+from weft.checkpoints.trained_model import TrainedModel
+from weft.core.codec import EOS
+from weft.core.state import Hypothesis
+from weft.data.text_files import replace_line_breaks
+from weft.decoding.constraints.glossary import look_up_word
+from weft.inference.translation import Alternative, AttentionWeights, TokenCandidate
+from weft.text.tokenizer import Tokenizer
+from weft.text.word_alignment import (
+    WeightArray,
+    WordLink,
+    align_words,
+    make_word_links,
+    source_word_indices,
+    target_word_ranges,
+)
+
+WORD_PATTERN = re.compile(r"\w+")
+REPLACEMENT_CHARACTER = "\ufffd".encode()
+
+
+@dataclass(frozen=True)
+class OutputOptions:
+    """What a translation contains besides text and scores.
+
+    alignment: aligned words. attention: weights of each token. top_tokens: how many of the most probable tokens at each
+    position. replace_unknown: replace unknown words by the aligned source word, or its entry in the dictionary (Jean et
+    al. 2015; Luong et al. 2015).
+    """
+
+    alignment: bool = False
+    attention: bool = False
+    top_tokens: int = 0
+    replace_unknown: bool = False
+    dictionary: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def needs_attention(self) -> bool:
+        return self.alignment or self.attention or self.replace_unknown
+
+
+DEFAULT_OUTPUT = OutputOptions()
+
+
+@dataclass(frozen=True)
+class Postprocessor:
+    """Converts hypotheses of a model to text. line: the source; source_length: how many tokens of it the model read."""
+
+    trained: TrainedModel
+    options: OutputOptions
+
+    def alternative(self, hypothesis: Hypothesis, line: str, source_length: int, rank: float | None) -> Alternative:
+        """The hypothesis as text, with unknown words replaced if requested."""
+        return Alternative(
+            self._text(hypothesis, line, source_length),
+            hypothesis.score,
+            tuple(self.target.tokens([*hypothesis.tokens, EOS])),
+            hypothesis.token_scores,
+            hypothesis.finished,
+            rank,
+        )
+
+    def alignment(self, hypothesis: Hypothesis, line: str, source_length: int) -> tuple[WordLink, ...] | None:
+        """The aligned words, if requested."""
+        if not self.options.alignment:
+            return None
+        target_words = target_word_ranges(self._token_texts(hypothesis, line, source_length))
+        source_words = source_word_indices(line, self.source)[:source_length]
+        pairs = align_words(self._weights(hypothesis, source_length), source_words, target_words)
+        return make_word_links(pairs, line, self._text(hypothesis, line, source_length))
+
+    def attention(self, hypothesis: Hypothesis, line: str, source_length: int) -> AttentionWeights | None:
+        """The attention weights of each token, if requested."""
+        if not self.options.attention:
+            return None
+        [ids] = self.source.encode([line])
+        source_tokens = self.source.tokens([*ids[:source_length], EOS])
+        weights = attention_matrix(hypothesis, source_length).tolist()
+        return AttentionWeights(tuple(source_tokens), tuple(map(tuple, weights)))
+
+    @property
+    def source(self) -> Tokenizer:
+        return cast(Tokenizer, self.trained.source_tokenizer)  # check_output_options ensures it where it is used
+
+    @property
+    def target(self) -> Tokenizer:
+        return self.trained.target_tokenizer
+
+    def _text(self, hypothesis: Hypothesis, line: str, source_length: int) -> str:
+        (text,) = self.target.decode([hypothesis.tokens])
+        if self._replaces_unknown(hypothesis):
+            original = b"".join(self._token_bytes(hypothesis)).decode()
+            replaced = b"".join(self._token_texts(hypothesis, line, source_length)).decode()
+            text = replaced[len(original) - len(text) :]  # without the leading space, which decoding removes
+        return replace_line_breaks(text)
+
+    def _replaces_unknown(self, hypothesis: Hypothesis) -> bool:
+        return self.options.replace_unknown and self.target.unknown_id in hypothesis.tokens
+
+    def _token_bytes(self, hypothesis: Hypothesis) -> list[bytes]:
+        """The text of each token, in text order."""
+        space = b" " if self.target.joins_with_spaces else b""
+        return [space + token for token in decode_token_bytes(self.target.reorder(hypothesis.tokens), self.target)]
+
+    def _token_texts(self, hypothesis: Hypothesis, line: str, source_length: int) -> list[bytes]:
+        """The text of each token, in text order, with unknown words replaced if requested."""
+        texts, unknown_id = self._token_bytes(hypothesis), self.target.unknown_id
+        if not self._replaces_unknown(hypothesis) or unknown_id is None or not source_length:
+            return texts
+        weights, tokens = self._weights(hypothesis, source_length), self.target.reorder(hypothesis.tokens)
+        (unknown,) = self.target.token_bytes([unknown_id])
+        return [
+            text.replace(unknown.strip(), self._replacement(int(row.argmax()), line).encode())
+            if token == unknown_id
+            else text
+            for token, text, row in zip(tokens, texts, weights, strict=True)
+        ]
+
+    def _weights(self, hypothesis: Hypothesis, source_length: int) -> WeightArray:
+        """Attention weights [T,S] in text order, without EOS on either side."""
+        rows = self.target.reorder(list(attention_matrix(hypothesis, source_length)[:-1, :-1]))
+        return np.array(rows, dtype=np.float64).reshape(-1, source_length)
+
+    def _replacement(self, position: int, line: str) -> str:
+        """The replacement of an unknown token that attends to this source token: its word, or its letter."""
+        first, end = self.source.offsets(line)[position]
+        start = first + len(line[first:end]) - len(line[first:end].lstrip())
+        word = next((match[0] for match in WORD_PATTERN.finditer(line) if match.start() <= start < match.end()), None)
+        if word is None or not _unknown_is_word(self.target):
+            word = line[first:end].strip()
+        return look_up_word(word, self.options.dictionary)
+
+
+def decode_token_bytes(ids: Sequence[int], tokenizer: Tokenizer) -> list[bytes]:
+    """The bytes of each token; single bytes that together are not UTF-8 become U+FFFD each."""
+    byte_ids, texts = set(tokenizer.byte_ids), list[bytes]()
+    for are_bytes, run in groupby(ids, key=byte_ids.__contains__):
+        tokens = tokenizer.token_bytes(run)
+        texts += [REPLACEMENT_CHARACTER] * len(tokens) if are_bytes and not _is_utf8(b"".join(tokens)) else tokens
+    return texts
+
+
+def token_candidates(
+    positions: Sequence[Sequence[tuple[int, float]]], tokenizer: Tokenizer
+) -> Iterator[tuple[TokenCandidate, ...]]:
+    """Ids with their log-probabilities, for each position, as tokens."""
+    for candidates in positions:
+        tokens = tokenizer.tokens([number for number, _ in candidates])
+        yield tuple(TokenCandidate(token, score) for token, (_, score) in zip(tokens, candidates, strict=True))
+
+
+def attention_matrix(hypothesis: Hypothesis, source_length: int) -> WeightArray:
+    """Attention weights [T,S] of each token, EOS last on both sides, without source padding."""
+    return np.array([row[: source_length + 1] for row in hypothesis.attention], dtype=np.float64)
+
+
+def _is_utf8(text: bytes) -> bool:
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _unknown_is_word(tokenizer: Tokenizer) -> bool:
+    """Whether the unknown token stands for a word, not for a letter."""
+    return " " in tokenizer.decode([[cast(int, tokenizer.unknown_id)] * 2])[0]

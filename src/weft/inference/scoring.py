@@ -1,0 +1,165 @@
+"""Scores given targets by forced decoding: log p(y | x), token by token, with totals and perplexity."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+
+from weft.checkpoints.trained_model import TrainedModel
+from weft.core.codec import EOS, LineError, codec_chunk_size
+from weft.core.errors import UserError
+from weft.core.formatting import pluralize
+from weft.core.state import Hypothesis
+from weft.data.batches import RowArray, pad_rows
+from weft.data.corpus import Corpus
+from weft.data.pair_files import is_table_file
+from weft.decoding.forced_decoding import forced_scores
+from weft.inference.backends import batch_by_length, process_windows
+from weft.inference.loader import load_model_on_device
+from weft.inference.step_functions import max_source_length, max_target_length, model_steps
+from weft.inference.translation import finite_or_none
+from weft.inference.translation_io import report_truncated_sources, write_lines
+
+MAX_EXPONENT = 700.0  # exp of more overflows
+
+
+class ScoredPair(NamedTuple):
+    """A pair of lines with its log-probability, and the target tokens, EOS last, with theirs."""
+
+    source: str
+    target: str
+    score: float
+    tokens: tuple[str, ...]
+    token_scores: tuple[float, ...]
+    truncated: bool  # the source was longer than the model reads
+
+    @property
+    def perplexity(self) -> float:
+        """exp(-log p / tokens); infinite if the target is impossible."""
+        return perplexity(self.score, len(self.tokens))
+
+
+class ScoreTotals(NamedTuple):
+    """Sums over lines, except those that are impossible, which are counted."""
+
+    lines: int = 0
+    tokens: int = 0
+    score: float = 0.0
+    impossible: int = 0
+
+    def plus(self, pair: ScoredPair) -> ScoreTotals:
+        if not math.isfinite(pair.score):
+            return self._replace(lines=self.lines + 1, impossible=self.impossible + 1)
+        return ScoreTotals(self.lines + 1, self.tokens + len(pair.tokens), self.score + pair.score, self.impossible)
+
+    def __str__(self) -> str:
+        counts = f"{pluralize(self.lines, 'line')}, {pluralize(self.tokens, 'token')}"
+        per_token = f"{perplexity(self.score, max(self.tokens, 1)):.4f}"
+        impossible = f"; without {pluralize(self.impossible, 'impossible line')}" if self.impossible else ""
+        return f"{counts}: log-probability {self.score:.4f}, perplexity per token {per_token}{impossible}"
+
+
+def perplexity(score: float, tokens: int) -> float:
+    """exp(-log p / tokens)."""
+    mean = -score / tokens
+    return math.inf if mean > MAX_EXPONENT else math.exp(mean)
+
+
+@dataclass(frozen=True)
+class Scorer:
+    """Scores targets with a trained model; the score is the one that its search would give them.
+
+    It is log p of the target tokens and EOS: by the decoder (interpolated with CTC by `translate.ctc_weight`), or by
+    the frame head, summed over all alignments. A language model reads no source.
+    """
+
+    trained: TrainedModel
+
+    def stream(self, pairs: Iterable[tuple[str, str]]) -> Iterator[ScoredPair]:
+        """Score pairs as they are read, in their order."""
+        size = codec_chunk_size(self.trained.source_tokenizer, self.trained.recipe.translate.buffer_size)
+        return process_windows(pairs, size, lambda window, _: self.score(window))
+
+    def score(self, pairs: Sequence[tuple[str, str]]) -> list[ScoredPair]:
+        """Score pairs in batches; raise LineError if a target is longer than the model has positions for."""
+        sources = self.trained.source_tokenizer.encode_rows([source for source, _ in pairs]).split()
+        targets = self.trained.target_tokenizer.encode_rows([target for _, target in pairs]).split()
+        limit, most = max_source_length(self.trained), max_target_length(self.trained)
+        for number, row in enumerate(targets):
+            if most is not None and len(row) > most:
+                raise LineError(number, f"the target has {len(row)} tokens, but this model has positions for {most}")
+        truncated = [row[:limit] for row in sources]
+        longer = [max(pair, key=len) for pair in zip(truncated, targets, strict=True)]
+        found: dict[int, Hypothesis] = {}
+        for batch in batch_by_length(range(len(pairs)), longer, self.trained.recipe.translate.batch_tokens):
+            scored = self._score_batch([truncated[number] for number in batch], [targets[number] for number in batch])
+            found |= zip(batch, scored, strict=True)
+        return [self._to_pair(pair, found[number], len(sources[number]) > limit) for number, pair in enumerate(pairs)]
+
+    @torch.inference_mode()
+    def _score_batch(self, sources: Sequence[RowArray], targets: Sequence[RowArray]) -> list[Hypothesis]:
+        model = self.trained.model
+        device = next(model.parameters()).device
+        step, state = model_steps(model, pad_rows(sources).to(device), self.trained.recipe.translate.ctc_weight)
+        return forced_scores(step, state, pad_rows(targets).to(device))
+
+    def _to_pair(self, pair: tuple[str, str], hypothesis: Hypothesis, truncated: bool) -> ScoredPair:
+        tokens = self.trained.target_tokenizer.tokens([*hypothesis.tokens, EOS])
+        return ScoredPair(*pair, hypothesis.score, tuple(tokens), hypothesis.token_scores, truncated)
+
+
+def load_scorer(path: Path, device: str) -> Scorer:
+    """Load the model in a run or model folder for scoring."""
+    return Scorer(load_model_on_device(path, device))
+
+
+def read_scored_pairs(scorer: Scorer, files: Sequence[Path]) -> Iterable[tuple[str, str]]:
+    """The pairs in two text files, one .tsv or one .jsonl; for a language model, the lines of one text file."""
+    if not scorer.trained.model.is_language_model:
+        return Corpus(files, modality=scorer.trained.source_tokenizer.modality).pairs()
+    if len(files) != 1 or is_table_file(files[0]):
+        listed = " ".join(map(str, files))
+        raise UserError(f"a language model scores the lines of one text file: got {listed}. Give one text file.")
+    return Corpus(files, monolingual=True).pairs()
+
+
+def write_scores(scorer: Scorer, files: Sequence[Path], output: Path | None, *, as_json: bool) -> None:
+    """Write a line for each pair; report truncated sources and totals on standard error."""
+    totals, truncated = ScoreTotals(), list[int]()
+
+    def lines() -> Iterator[str]:
+        nonlocal totals
+        for number, pair in enumerate(scorer.stream(read_scored_pairs(scorer, files)), 1):
+            totals = totals.plus(pair)
+            if pair.truncated:
+                truncated.append(number)
+            yield _format_json(pair) if as_json else _format_columns(pair)
+
+    write_lines(lines(), output)
+    report_truncated_sources("sources", max_source_length(scorer.trained), truncated)
+    print(f"weft: {totals}", file=sys.stderr)
+
+
+def _format_columns(pair: ScoredPair) -> str:
+    """Log-probability, number of tokens and perplexity, separated by tabs."""
+    return f"{pair.score:.6f}\t{len(pair.tokens)}\t{pair.perplexity:.4f}\n"
+
+
+def _format_json(pair: ScoredPair) -> str:
+    record = {
+        "source": pair.source,
+        "target": pair.target,
+        "score": finite_or_none(pair.score),
+        "perplexity": finite_or_none(pair.perplexity),
+        "truncated": pair.truncated,
+        "tokens": pair.tokens,
+        "token_scores": [finite_or_none(score) for score in pair.token_scores],
+    }
+    return json.dumps(record, ensure_ascii=False) + "\n"

@@ -1,0 +1,211 @@
+"""The result of translating a line: text, score, tokens, n-best list, alignment, attention, constraint checks; and
+paragraphs of several sentences. Both as JSON records. Must not import torch.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from math import isfinite
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from weft.text.sentences import SegmentedLine, SentenceSplitter
+from weft.text.word_alignment import word_index_pairs
+
+if TYPE_CHECKING:
+    from weft.decoding.constraints.constrained_decoding import ConstraintCheck
+    from weft.inference.analysis import TranslationAnalysis
+    from weft.text.protected_spans import SpanKind
+    from weft.text.word_alignment import WordLink
+
+MAX_REPR_CHARACTERS = 60  # of a line in a repr
+
+
+class Alternative(NamedTuple):
+    """One entry of the n-best list: a hypothesis as text, with its log-probability and its tokens (EOS last).
+
+    finished: False if the length limit ended it, or if no output has a probability. ranking_score: the value by which
+    the n-best list is sorted, higher is better; None if nothing was compared. token_scores: empty where the backend
+    does not return them.
+    """
+
+    text: str
+    score: float
+    tokens: tuple[str, ...]
+    token_scores: tuple[float, ...]
+    finished: bool
+    ranking_score: float | None = None
+
+
+EMPTY_OUTPUT = Alternative("", 0.0, (), (), finished=True)  # of a blank line
+FAILED_OUTPUT = Alternative("", float("-inf"), (), (), finished=False)  # no output has a probability: broken weights
+
+
+class ProtectedSpan(NamedTuple):
+    """A span of the source that was copied. method: the search was constrained to produce it, or the line was split at
+    the span and the translations of the parts were joined.
+    """
+
+    kind: SpanKind
+    text: str
+    method: Literal["search", "split"]
+
+
+class AttentionWeights(NamedTuple):
+    """Attention of the tokens of the text (EOS last): a row of weights over the source tokens (EOS last) for each."""
+
+    source_tokens: tuple[str, ...]
+    weights: tuple[tuple[float, ...], ...]
+
+
+class TokenCandidate(NamedTuple):
+    """A possible token at a position, and its log-probability there."""
+
+    token: str
+    score: float
+
+
+@dataclass(frozen=True, repr=False)
+class Translation:
+    """The result for a line. `alternatives` is the n-best list; its first entry is the translation.
+
+    The fields after `protected` describe the first alternative; they are set on request and if the model provides
+    them. `analysis` can compute more later, for instance in a notebook. It refers to the model, so that it is dropped
+    when a translation is pickled or copied, and ignored by comparisons.
+    """
+
+    source: str
+    alternatives: tuple[Alternative, ...]
+    truncated: bool = False  # the line was longer than the model reads
+    constraint_checks: tuple[ConstraintCheck, ...] = ()
+    protected: tuple[ProtectedSpan, ...] = ()
+    confidence: float | None = None  # the calibrated probability that the translation is good
+    alignment: tuple[WordLink, ...] | None = None
+    attention: AttentionWeights | None = None
+    top_tokens: tuple[tuple[TokenCandidate, ...], ...] = ()  # for each token of the text, EOS last
+    analysis: TranslationAnalysis | None = field(default=None, compare=False)
+
+    @property
+    def text(self) -> str:
+        return self.alternatives[0].text
+
+    @property
+    def score(self) -> float:
+        return self.alternatives[0].score
+
+    @property
+    def aligned_words(self) -> list[tuple[int, int]]:
+        """Pairs of word indices (source, translation), counted from 0."""
+        return word_index_pairs(self.alignment or (), self.source, self.text)
+
+    def record(self) -> dict[str, object]:
+        """The JSON object of `--json`, without fields that were not requested."""
+        record: dict[str, object] = {
+            "source": self.source,
+            "text": self.text,
+            "score": finite_or_none(self.score),
+            "truncated": self.truncated,
+            "alternatives": [_alternative_record(alternative) for alternative in self.alternatives],
+        }
+        if self.constraint_checks:
+            record["constraints"] = [check._asdict() for check in self.constraint_checks]
+        if self.protected:
+            record["protected"] = [span._asdict() for span in self.protected]
+        if self.confidence is not None:
+            record["confidence"] = self.confidence
+        if self.alignment is not None:
+            record["alignment"] = self.aligned_words
+        if self.attention is not None:
+            record["attention"] = self.attention._asdict()
+        if self.top_tokens:
+            record["top_tokens"] = [
+                [{"token": candidate.token, "score": finite_or_none(candidate.score)} for candidate in candidates]
+                for candidates in self.top_tokens
+            ]
+        return record
+
+    def __repr__(self) -> str:
+        return f"Translation({_shorten(self.source)!r} -> {_shorten(self.text)!r}, score={self.score:.4f})"
+
+    def _repr_html_(self) -> str:
+        """How a notebook shows it."""
+        from weft.inference.notebook import translation_html
+
+        return translation_html(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "analysis": None}
+
+
+@dataclass(frozen=True)
+class TranslatedParagraph:
+    """The result for a line of any number of sentences."""
+
+    layout: SegmentedLine
+    sentences: tuple[Translation, ...]
+
+    @property
+    def source(self) -> str:
+        return self.layout.fill(self.layout.sentences)
+
+    @property
+    def text(self) -> str:
+        return self.layout.fill([sentence.text for sentence in self.sentences])
+
+    @property
+    def constraint_checks(self) -> tuple[ConstraintCheck, ...]:
+        return tuple(check for sentence in self.sentences for check in sentence.constraint_checks)
+
+    @property
+    def truncated(self) -> bool:
+        """True if a sentence was longer than the model reads."""
+        return any(sentence.truncated for sentence in self.sentences)
+
+    def record(self) -> dict[str, object]:
+        """The JSON object of `--paragraphs --json`."""
+        return {"source": self.source, "text": self.text, "sentences": [one.record() for one in self.sentences]}
+
+
+def translate_paragraphs(
+    stream: Callable[[Iterable[str]], Iterator[Translation]], lines: Iterable[str], splitter: SentenceSplitter
+) -> Iterator[TranslatedParagraph]:
+    """Translate each sentence of each line with `stream`, and yield a line as soon as it is complete.
+
+    A line without a sentence requests the translation of an empty one, which costs nothing, so that no more lines wait
+    than `stream` reads ahead.
+    """
+    pending: deque[SegmentedLine] = deque()
+
+    def sentences() -> Iterator[str]:
+        for line in lines:
+            layout = splitter(line)
+            pending.append(layout)
+            yield from layout.sentences or [""]
+
+    translations = stream(sentences())
+    for first in translations:
+        layout = pending.popleft()
+        others = islice(translations, max(len(layout.sentences) - 1, 0))
+        yield TranslatedParagraph(layout, (first, *others) if layout.sentences else ())
+
+
+def format_line(result: Translation | TranslatedParagraph, *, as_json: bool) -> str:
+    """A line of output: the text, or the JSON record."""
+    return (json.dumps(result.record(), ensure_ascii=False) if as_json else result.text) + "\n"
+
+
+def finite_or_none(score: float) -> float | None:
+    """The score for JSON, which has no infinity."""
+    return score if isfinite(score) else None
+
+
+def _alternative_record(alternative: Alternative) -> dict[str, object]:
+    score, rank = finite_or_none(alternative.score), alternative.ranking_score
+    return {**alternative._asdict(), "score": score, "ranking_score": None if rank is None else finite_or_none(rank)}
+
+
+def _shorten(line: str) -> str:
+    return line if len(line) <= MAX_REPR_CHARACTERS else line[: MAX_REPR_CHARACTERS - 1] + "…"

@@ -1,0 +1,116 @@
+"""The table of corpus metrics, and evaluation of outputs by the names in it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
+from types import MappingProxyType
+from typing import NamedTuple
+
+from weft.core.errors import UserError
+from weft.metrics.bleu import bleu, chrf, ter
+from weft.metrics.error_rates import cer, exact_match, per, wer
+from weft.metrics.meteor import meteor
+from weft.metrics.output_errors import address_fidelity, copy_rate, number_fidelity, repetition_rate
+from weft.metrics.scores import (
+    DEFAULT_OPTIONS,
+    BetterDirection,
+    MetricOptions,
+    MetricScore,
+    Segments,
+    SufficientStatistics,
+    check_segments,
+)
+from weft.metrics.significance import BOOTSTRAP_SAMPLES, RESAMPLING_SEED, BootstrapScores, bootstrap
+
+
+class CorpusMetric(NamedTuple):
+    """A metric; uses_tokenizer: whether lines are split into words by `options.tokenize`."""
+
+    measure: Callable[[Segments, MetricOptions], SufficientStatistics]
+    better: BetterDirection
+    uses_tokenizer: bool = False
+
+
+METRICS: Mapping[str, CorpusMetric] = MappingProxyType(
+    {
+        "bleu": CorpusMetric(bleu, "higher", uses_tokenizer=True),
+        "chrf": CorpusMetric(chrf, "higher"),
+        "ter": CorpusMetric(ter, "lower"),
+        "meteor": CorpusMetric(meteor, "higher", uses_tokenizer=True),
+        "exact": CorpusMetric(exact_match, "higher"),
+        "wer": CorpusMetric(wer, "lower"),
+        "cer": CorpusMetric(cer, "lower"),
+        "per": CorpusMetric(per, "lower"),
+        "repetition": CorpusMetric(repetition_rate, "lower", uses_tokenizer=True),
+        "copy": CorpusMetric(copy_rate, "lower", uses_tokenizer=True),
+        "numbers": CorpusMetric(number_fidelity, "higher"),
+        "addresses": CorpusMetric(address_fidelity, "higher"),
+    }
+)
+DEFAULT_METRICS = ("bleu", "chrf", "ter", "exact", "wer", "cer")
+LOWER_IS_BETTER = ("loss", "perplexity", *(name for name, metric in METRICS.items() if metric.better == "lower"))
+
+
+def metric_statistics(
+    lines: Segments, metrics: Sequence[str], options: MetricOptions = DEFAULT_OPTIONS
+) -> dict[str, SufficientStatistics]:
+    """Return the statistics of each of the named metrics."""
+    check_segments(lines)
+    chosen = {name: _find_metric(name) for name in metrics}
+    return {name: metric.measure(lines, options) for name, metric in chosen.items()}
+
+
+def evaluate(
+    hypotheses: Sequence[str],
+    references: Sequence[Sequence[str]],
+    metrics: Sequence[str],
+    options: MetricOptions = DEFAULT_OPTIONS,
+) -> list[MetricScore]:
+    """Score outputs by each of the named metrics; `references` has one or more lines for each output."""
+    return evaluate_segments(Segments(hypotheses, references), metrics, options)
+
+
+def evaluate_segments(
+    lines: Segments, metrics: Sequence[str], options: MetricOptions = DEFAULT_OPTIONS
+) -> list[MetricScore]:
+    """Score segments, whose sources may be known, by each of the named metrics."""
+    return [make_score(name, statistics) for name, statistics in metric_statistics(lines, metrics, options).items()]
+
+
+def evaluate_with_intervals(
+    lines: Segments, metrics: Sequence[str], options: MetricOptions = DEFAULT_OPTIONS
+) -> list[MetricScore]:
+    """Score segments with bootstrap confidence intervals."""
+    return [
+        make_score_with_interval(name, statistics, bootstrap(statistics, BOOTSTRAP_SAMPLES, RESAMPLING_SEED))
+        for name, statistics in metric_statistics(lines, metrics, options).items()
+    ]
+
+
+def make_score(name: str, statistics: SufficientStatistics) -> MetricScore:
+    value, better = statistics.score(), METRICS[name].better
+    return MetricScore(name, value, better, statistics.signature, counts=statistics.totals())
+
+
+def make_score_with_interval(name: str, statistics: SufficientStatistics, sampled: BootstrapScores) -> MetricScore:
+    """Return the score with its interval; a single line has none."""
+    return make_score(name, statistics)._replace(interval=sampled.interval() if len(statistics.rows) > 1 else None)
+
+
+def check_metrics(metrics: Sequence[str], options: MetricOptions) -> None:
+    """Raise UserError for a wrong name or option before the outputs are computed, which may take long."""
+    metric_statistics(Segments([""], [[""]], [""]), metrics, options)
+
+
+def _find_metric(name: str) -> CorpusMetric:
+    if name in METRICS:
+        return METRICS[name]
+    near = get_close_matches(name, METRICS, n=1)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    raise UserError(f"unknown metric {name!r}: {hint}Use one of {', '.join(METRICS)}")
+
+
+def is_better(name: str, new: float, old: float | None) -> bool:
+    """Whether `new` improves on `old` in the metric or loss `name`."""
+    if old is None:
+        return True
+    return new < old if name in LOWER_IS_BETTER else new > old

@@ -1,0 +1,195 @@
+"""METEOR (Banerjee & Lavie 2005; Denkowski & Lavie 2011): unigram alignment by exact match, stem and synonym,
+found by beam search, and the score with its fragmentation penalty.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from difflib import get_close_matches
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from weft.core.errors import UserError
+from weft.data.text_files import read_lines
+from weft.metrics.bleu import bleu_word_splitter
+from weft.metrics.scores import FloatArray, MetricOptions, Segments, SufficientStatistics, Synonyms, format_signature
+
+MatchKeys: TypeAlias = Callable[[str], frozenset[Hashable]]  # two words match if they have a key in common
+UnigramAlignment: TypeAlias = tuple[int | None, ...]  # for each output word its position in the reference
+Positions: TypeAlias = frozenset[int]  # in the reference
+
+ALPHA, BETA, GAMMA = 0.9, 3.0, 0.5
+BEAM_WIDTH = 64
+METEOR_COLUMNS = ("matches", "output words", "reference words", "chunks")
+
+
+def read_synonyms(path: Path) -> Synonyms:
+    """Read a file with a set of synonyms, separated by spaces, per line; a word may be in several sets."""
+    sets: defaultdict[str, set[int]] = defaultdict(set)
+    for number, line in enumerate(read_lines(path)):
+        for word in line.lower().split():
+            sets[word].add(number)
+    if not sets:
+        raise UserError(f"{path}: contains no words. Write synonyms on each line")
+    return Synonyms(path.name, {word: frozenset(numbers) for word, numbers in sets.items()})
+
+
+class _PartialAlignment(NamedTuple):
+    """The alignment of the first words of the output."""
+
+    positions: UnigramAlignment = ()
+    used: Positions = frozenset()
+    stages: int = 0  # sum of the stages of the matches
+    chunks: int = 0
+    distance: int = 0
+
+    def rank(self) -> tuple[int, int, int, int]:
+        """Order by the most matches, then the earliest stages, the fewest chunks, the closest positions."""
+        return -len(self.used), self.stages, self.chunks, self.distance
+
+    def future(self) -> tuple[Positions, int | None]:
+        """Everything that later words depend on."""
+        return self.used, self.positions[-1]
+
+    def match(self, position: int, stage: int) -> _PartialAlignment:
+        starts_chunk = not self.positions or self.positions[-1] != position - 1
+        return _PartialAlignment(
+            (*self.positions, position),
+            self.used | {position},
+            self.stages + stage,
+            self.chunks + starts_chunk,
+            self.distance + abs(len(self.positions) - position),
+        )
+
+    def skip(self) -> _PartialAlignment:
+        return self._replace(positions=(*self.positions, None))
+
+
+class _OutputWord(NamedTuple):
+    """A word of the output and the words that it may be matched with."""
+
+    text: str
+    stages: Mapping[int, int]  # matching positions in the reference, and the stage of the match
+    later: Counter[str]  # the words after it
+    later_positions: Positions  # where one of these may match
+
+    def extend(
+        self, partial: _PartialAlignment, reference: Sequence[str], occurrences: Mapping[str, set[int]]
+    ) -> list[_PartialAlignment]:
+        """Match the word with each available position; skip it only if that may help a later word.
+
+        occurrences: the positions of each reference word. Positions are reserved for later words that equal it.
+        """
+        available = []
+        for position in self.stages:
+            other = reference[position]
+            free = occurrences[other] - partial.used
+            if position in free and (other == self.text or len(free) > self.later[other]):
+                available.append(position)
+        matched = [partial.match(position, self.stages[position]) for position in available]
+        return matched if available and self.later_positions.isdisjoint(available) else [*matched, partial.skip()]
+
+
+def align_unigrams(output: Sequence[str], reference: Sequence[str], stages: Sequence[MatchKeys]) -> UnigramAlignment:
+    """Return the alignment with the most matches, at the earliest stages, in the fewest chunks (METEOR 1.3).
+
+    A chunk is a run of words that are adjacent and in the same order in both (Denkowski & Lavie 2011, section 2;
+    Banerjee & Lavie 2005 minimized crossings). At the first stage equal words match. Found by beam search: in long
+    lines of few different words there might be fewer chunks, but never more matches.
+    """
+    occurrences: defaultdict[str, set[int]] = defaultdict(set)
+    for position, other in enumerate(reference):
+        occurrences[other].add(position)
+    partials = [_PartialAlignment()]
+    for word in _output_words(output, reference, stages):
+        best: dict[tuple[Positions, int | None], _PartialAlignment] = {}
+        for partial in partials:
+            for longer in word.extend(partial, reference, occurrences):
+                old = best.setdefault(longer.future(), longer)
+                if longer.rank() < old.rank():
+                    best[longer.future()] = longer
+        partials = sorted(best.values(), key=_PartialAlignment.rank)[:BEAM_WIDTH]
+    return partials[0].positions
+
+
+def count_chunks(positions: UnigramAlignment) -> int:
+    pairs = zip((None, *positions), positions, strict=False)
+    return sum(position is not None and (before is None or before != position - 1) for before, position in pairs)
+
+
+def _output_words(output: Sequence[str], reference: Sequence[str], stages: Sequence[MatchKeys]) -> list[_OutputWord]:
+    later: Counter[str] = Counter()
+    later_positions: Positions = frozenset()
+    words = []
+    for text, matches in zip(reversed(output), reversed(_match_stages(output, reference, stages)), strict=True):
+        words.append(_OutputWord(text, matches, later.copy(), later_positions))
+        later[text] += 1
+        later_positions = later_positions.union(matches)
+    return words[::-1]
+
+
+def _match_stages(
+    output: Sequence[str], reference: Sequence[str], stages: Sequence[MatchKeys]
+) -> list[Mapping[int, int]]:
+    """For each output word the positions of reference words that share a key with it, with the first such stage."""
+    matches: list[dict[int, int]] = [{} for _ in output]
+    for stage, keys in enumerate(stages):
+        reference_keys = [keys(word) for word in reference]
+        for word, found in zip(output, matches, strict=True):
+            own = keys(word)
+            for position, others in enumerate(reference_keys):
+                if position not in found and not own.isdisjoint(others):
+                    found[position] = stage
+    return list(matches)
+
+
+def meteor(lines: Segments, options: MetricOptions) -> SufficientStatistics:
+    """100 F (1 - penalty) from the sums over all lines, in lower case (Banerjee & Lavie 2005, section 2.2).
+
+    P = matches / output words, R = matches / reference words, F = P R / (alpha P + (1 - alpha) R), penalty = gamma
+    (chunks / matches)^beta. Of several references the one with the best score counts.
+    """
+    split, stem, synonyms = bleu_word_splitter(options), _stemmer(options.stem), options.synonyms
+    stages: list[MatchKeys] = [lambda word: frozenset([word]), lambda word: frozenset([stem(word)])]
+    if synonyms.sets:
+        stages.append(synonyms.of)
+    rows = []
+    for line, references in zip(*lines.lower()[:2], strict=True):
+        counts = [_alignment_counts(split(line), split(reference), stages) for reference in references]
+        rows.append(max(counts, key=lambda row: _meteor_score(np.array(row))))
+    parts = [f"tok:{options.tokenize}", f"stem:{options.stem}", f"syn:{synonyms.name}"]
+    parts.append(f"a:{ALPHA:g}|b:{BETA:g}|g:{GAMMA:g}")
+    parts.append(f"snowballstemmer:{version('snowballstemmer')}|weft:{version('weft')}")
+    signature = format_signature(lines, MetricOptions(lowercase=True), *parts)
+    return SufficientStatistics(np.array(rows, dtype=np.float64), _meteor_score, signature, METEOR_COLUMNS)
+
+
+def _stemmer(name: str) -> Callable[[str], Hashable]:
+    import snowballstemmer
+
+    known = snowballstemmer.algorithms()
+    if name not in known:
+        near = get_close_matches(name, known, n=1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        raise UserError(f"stem: unknown stemmer {name!r}: {hint}Use one of {', '.join(known)}")
+    return cache(snowballstemmer.stemmer(name).stemWord)
+
+
+def _alignment_counts(output: Sequence[str], reference: Sequence[str], stages: Sequence[MatchKeys]) -> tuple[int, ...]:
+    positions = align_unigrams(output, reference, stages)
+    matches = sum(position is not None for position in positions)
+    return matches, len(output), len(reference), count_chunks(positions)
+
+
+def _meteor_score(total: FloatArray) -> float:
+    matches, output, reference, chunks = total.tolist()
+    if not matches:
+        return 0.0 if output or reference else 100.0
+    precision, recall = matches / output, matches / reference
+    mean = precision * recall / (ALPHA * precision + (1 - ALPHA) * recall)
+    return float(100 * mean * (1 - GAMMA * (chunks / matches) ** BETA))

@@ -1,1 +1,0 @@
-"""Misspellings for training: from right words to pairs of a wrong and the right spelling."""

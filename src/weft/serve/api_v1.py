@@ -1,0 +1,278 @@
+"""The v1 API: /v1/translate with constraints and details, /v1/stream as server-sent events, /v1/models,
+/v1/reload.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Sequence
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends
+from fastapi import Request as HttpRequest
+from fastapi.responses import Response
+from fastapi.sse import EventSourceResponse, ServerSentEvent
+from pydantic import BaseModel, ConfigDict, Field
+
+from weft.core.errors import UserError
+from weft.decoding.constraints.request import Request
+from weft.decoding.constraints.request_reader import request_from_dict
+from weft.inference.translation import TranslatedParagraph
+from weft.serve.batch_queue import DecodeOptions, JobCancelledError
+from weft.serve.dependencies import (
+    BearerKey,
+    Context,
+    JsonRequest,
+    NonNegativeInt,
+    PositiveInt,
+    cancel_on_disconnect,
+    require_json,
+    require_key,
+)
+from weft.serve.http_errors import BODY_ERRORS, ApiError, conflict_error, error_responses, limit_error
+from weft.serve.libretranslate import check_text_limits
+from weft.serve.limits import ServerLimits
+from weft.serve.model_pool import ModelPool, ServedModel
+from weft.serve.schemas import ModelRecord, ReloadResponse, TranslateResponse
+from weft.text.protected_spans import SpanKind
+
+TOKEN_FIELDS = ("tokens", "token_scores", "confidence")
+MODEL_ERRORS = error_responses(*BODY_ERRORS, 404, 409, 429, 504)
+SingleLine = Annotated[str, Field(pattern=r"^[^\n]*$")]
+Phrase = Annotated[str, Field(pattern=r"^[^\n]*\S[^\n]*$")]
+ModelName = Annotated[str | None, Field(description="The name of a model; by default the first of /v1/models.")]
+
+router = APIRouter(prefix="/v1", tags=["Translation"])
+
+
+class LineRequest(BaseModel):
+    """A line to translate with constraints on its translation, as `weft translate --json-input` reads it."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
+
+    text: SingleLine
+    prefix: Annotated[SingleLine, Field(description="The beginning of the translation.")] = ""
+    prefix_bias: Annotated[
+        float | None, Field(gt=0, lt=1, description="How strongly to prefer the prefix instead of forcing it.")
+    ] = None
+    include: Annotated[
+        list[Phrase | Annotated[list[Phrase], Field(min_length=1)]],
+        Field(description="Phrases that the translation contains; of a list, at least one."),
+    ] = []
+    ordered: Annotated[bool, Field(description="The phrases of `include` must come in this order.")] = False
+    exclude: Annotated[list[Phrase], Field(description="Phrases that the translation does not contain.")] = []
+    vocabulary: Annotated[
+        list[Phrase] | None, Field(min_length=1, description="Only tokens of these phrases may be used.")
+    ] = None
+    protect: Annotated[list[SpanKind], Field(description="Kinds of spans to copy unchanged.")] = []
+
+    @property
+    def longest_list(self) -> int:
+        """The number of phrases in the longest list; the vocabulary does not count."""
+        nested = (len(phrases) for phrases in self.include if isinstance(phrases, list))
+        return max(len(self.include), len(self.exclude), *nested)
+
+    @property
+    def all_text(self) -> str:
+        include = ("".join(phrases) for phrases in self.include)  # a phrase, or a list of phrases
+        return "".join((self.text, self.prefix, *include, *self.exclude, *(self.vocabulary or ())))
+
+
+class TranslateRequest(JsonRequest):
+    """Lines to translate; each is a sentence, unless `paragraphs` is set."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"lines": ["A man sleeps."], "beam": 5, "n_best": 3}]})
+
+    lines: list[SingleLine | LineRequest]
+    model: ModelName = None
+    beam: PositiveInt | None = None
+    n_best: Annotated[PositiveInt | None, Field(description="The number of alternatives, the text included.")] = None
+    paragraphs: Annotated[bool, Field(description="Lines may contain several sentences.")] = False
+    outputs: Annotated[
+        list[Literal["tokens", "alignment", "attention"]],
+        Field(default_factory=list, description="What else to return; tokens: with their scores, and the confidence."),
+    ]
+    top_tokens: Annotated[NonNegativeInt, Field(description="The number of candidates at each position.")] = 0
+
+    @property
+    def options(self) -> DecodeOptions:
+        tokens, alignment, attention = (name in self.outputs for name in ("tokens", "alignment", "attention"))
+        return DecodeOptions(self.beam, self.n_best, tokens, alignment, attention, self.top_tokens)
+
+
+class StreamRequest(JsonRequest):
+    """A line to translate."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"line": "A man sleeps."}]})
+
+    line: SingleLine | LineRequest
+    model: ModelName = None
+    beam: PositiveInt | None = None
+
+
+class ReloadRequest(JsonRequest):
+    """The model to reload."""
+
+    model: Annotated[str | None, Field(description="The name of a model; by default all.")] = None
+
+
+@router.post(
+    "/translate", response_model=TranslateResponse, responses=MODEL_ERRORS, dependencies=[Depends(require_json)]
+)
+async def translate(request: HttpRequest, body: TranslateRequest, context: Context, bearer: BearerKey) -> Response:
+    """Translate lines, with constraints, alternatives and details."""
+    context.keys.check(body.api_key if bearer is None else bearer)
+    work = translate_lines(body, context.models, context.limits)
+    return context.json_response(await cancel_on_disconnect(request, work))
+
+
+async def translate_lines(body: TranslateRequest, models: ModelPool, limits: ServerLimits) -> str:
+    """Return the JSON of a TranslateResponse."""
+    check_line_limits(body.lines, limits)
+    model, requests = models.find(body.model), [parse_line(line) for line in body.lines]
+    for name, value, limit in (
+        ("beam", body.beam or 0, limits.beam),
+        ("n_best", body.n_best or 0, limits.alternatives + 1),
+        ("top_tokens", body.top_tokens, limits.top_tokens),
+    ):
+        if value > limit:
+            raise limit_error(name, value, limit)
+    if body.beam is not None and body.n_best is not None and body.n_best > body.beam:
+        raise conflict_error(f"n_best is {body.n_best}, but beam is {body.beam}: lower n_best or raise beam")
+    if body.paragraphs:
+        return await _translate_paragraphs(body, model, requests)
+    translations = await model.translate(requests, body.options)
+    return await asyncio.to_thread(
+        lambda: _response_json(model, [_filter_tokens(one.record(), body.options) for one in translations])
+    )
+
+
+async def _translate_paragraphs(body: TranslateRequest, model: ServedModel, requests: Sequence[Request]) -> str:
+    if any(request != Request(request.text) for request in requests):
+        raise conflict_error("paragraphs: lines must not have constraints")
+    layouts = await asyncio.to_thread(lambda: [model.splitter(request.text) for request in requests])
+    sentences = [Request(sentence) for layout in layouts for sentence in layout.sentences]
+    translations = iter(await model.translate(sentences, body.options))
+    lines = [TranslatedParagraph(layout, tuple(next(translations) for _ in layout.sentences)) for layout in layouts]
+
+    def paragraph_record(line: TranslatedParagraph) -> dict[str, Any]:
+        return {**line.record(), "sentences": [_filter_tokens(one.record(), body.options) for one in line.sentences]}
+
+    return await asyncio.to_thread(lambda: _response_json(model, [paragraph_record(line) for line in lines]))
+
+
+def parse_line(line: str | LineRequest) -> Request:
+    if isinstance(line, str):
+        return Request(line)
+    try:
+        return request_from_dict(line.model_dump(exclude_none=True))
+    except UserError as error:
+        raise conflict_error(str(error)) from None
+
+
+def check_line_limits(lines: Sequence[str | LineRequest], limits: ServerLimits) -> None:
+    check_text_limits([line if isinstance(line, str) else line.all_text for line in lines], limits)
+    for line in lines:
+        if not isinstance(line, str) and line.longest_list > limits.phrases:
+            raise limit_error("phrases", line.longest_list, limits.phrases)
+
+
+def _response_json(model: ServedModel, lines: list[dict[str, Any]]) -> str:
+    return json.dumps({"model": model.name, "lines": lines}, ensure_ascii=False, allow_nan=False)
+
+
+def _filter_tokens(record: dict[str, Any], options: DecodeOptions) -> dict[str, Any]:
+    """Remove the fields for tokens if they were not requested: some backends return them anyway."""
+    if options.tokens:
+        return record
+    alternatives = [
+        {name: value for name, value in alternative.items() if name not in TOKEN_FIELDS}
+        for alternative in record["alternatives"]
+    ]
+    return {name: record[name] for name in record if name not in TOKEN_FIELDS} | {"alternatives": alternatives}
+
+
+class TranslationStream:
+    """A line that is being translated. Creating it raises ApiError, so that errors have a status code of their own."""
+
+    def __init__(self, body: StreamRequest, models: ModelPool, limits: ServerLimits):
+        check_line_limits([body.line], limits)
+        request = parse_line(body.line)
+        if (body.beam or 0) > limits.beam:
+            raise limit_error("beam", body.beam or 0, limits.beam)
+        if request.protect:
+            raise conflict_error("line: protect may split a line, so it cannot be streamed")
+        self._loop, self._prefixes = asyncio.get_running_loop(), asyncio.Queue[ServerSentEvent | None]()
+        self._is_cancelled = False
+        self._model: ServedModel = models.find(body.model)
+        self._job = self._model.put([request], DecodeOptions(beam=body.beam, tokens=True), self._on_prefix)
+
+    async def events(self) -> AsyncIterator[ServerSentEvent]:
+        """Yield `prefix` events with the text so far, then `translation` or `error`."""
+        waiting = asyncio.ensure_future(self._model.finish(self._job))
+        waiting.add_done_callback(lambda _: self._prefixes.put_nowait(None))
+        try:
+            while (event := await self._prefixes.get()) is not None:
+                yield event
+            yield _event("translation", (await waiting)[0].record())
+        except ApiError as error:
+            yield _event("error", {"error": error.detail})
+        finally:
+            self._is_cancelled = True
+            waiting.cancel()
+
+    def _on_prefix(self, tokens: list[str], text: str) -> None:
+        """Called from the thread that translates."""
+        if self._is_cancelled:
+            raise JobCancelledError
+        if tokens:
+            event = _event("prefix", {"tokens": tokens, "text": text})
+            self._loop.call_soon_threadsafe(self._prefixes.put_nowait, event)
+
+
+def _event(name: str, data: object) -> ServerSentEvent:
+    return ServerSentEvent(event=name, raw_data=json.dumps(data, ensure_ascii=False, allow_nan=False))
+
+
+async def open_stream(body: StreamRequest, context: Context, bearer: BearerKey) -> TranslationStream:
+    context.keys.check(body.api_key if bearer is None else bearer)
+    return TranslationStream(body, context.models, context.limits)
+
+
+@router.post(
+    "/stream", response_class=EventSourceResponse, responses=MODEL_ERRORS, dependencies=[Depends(require_json)]
+)
+async def stream(opened: Annotated[TranslationStream, Depends(open_stream)]) -> AsyncIterator[ServerSentEvent]:
+    """Translate a line and stream its words as server-sent events.
+
+    `prefix` events have the tokens and the text so far; then comes `translation` with a record of the line, or `error`.
+    """
+    async for event in opened.events():
+        yield event
+
+
+@router.get("/models", responses=error_responses(403), dependencies=[Depends(require_key)])
+async def list_models(context: Context) -> list[ModelRecord]:
+    """List the models."""
+    return [
+        ModelRecord(
+            name=model.name,
+            source=model.pair.source,
+            target=model.pair.target,
+            backend=model.backend,
+            fingerprint=model.fingerprint,
+            queue=model.waiting,
+        )
+        for model in context.models.all
+    ]
+
+
+@router.post("/reload", responses=error_responses(*BODY_ERRORS, 404), dependencies=[Depends(require_json)])
+async def reload(body: ReloadRequest, context: Context, bearer: BearerKey) -> ReloadResponse:
+    """Load models again from their folders. Only for servers with API keys."""
+    if not context.keys:
+        raise ApiError(403, "This server has no keys, so reloading over HTTP is disabled. Send it the signal SIGHUP.")
+    context.keys.check(body.api_key if bearer is None else bearer)
+    models = context.models.all if body.model is None else [context.models.find(body.model)]
+    return ReloadResponse(models=await context.models.reload(models))

@@ -1,0 +1,238 @@
+"""Endpoints that look inside a model: /v1/inspect/words, attention, search, gates, positions, frames."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from math import isfinite
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+
+from fastapi import APIRouter, Depends
+from fastapi import Request as HttpRequest
+from fastapi.responses import Response
+from pydantic import ConfigDict, Field
+
+from weft.core.errors import UserError
+from weft.decoding.constraints.request import Request
+from weft.serve import schemas
+from weft.serve.api_v1 import MODEL_ERRORS, LineRequest, ModelName, SingleLine, check_line_limits, parse_line
+from weft.serve.batch_queue import DecodeOptions
+from weft.serve.dependencies import BearerKey, Context, JsonRequest, PositiveInt, cancel_on_disconnect, require_json
+from weft.serve.http_errors import conflict_error, limit_error
+from weft.serve.limits import ServerLimits
+from weft.serve.model_pool import ModelPool
+
+if TYPE_CHECKING:
+    from weft.inference.translator import Translator
+
+DECIMALS = 5
+
+router = APIRouter(prefix="/v1/inspect", tags=["Inspection"])
+
+
+class InspectionRequest(JsonRequest):
+    """A line to translate and inspect."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"line": "A man sleeps."}]})
+
+    line: SingleLine | LineRequest
+    model: ModelName = None
+    beam: PositiveInt | None = None
+    unit: Annotated[Literal["words", "tokens"], Field(description="For attention.")] = "words"
+    alternatives: Annotated[PositiveInt, Field(description="For words: the number of candidates at each.")] = 8
+    gradients: Annotated[bool, Field(description="For gates: add the gradient flow, which takes longer.")] = False
+
+
+InspectFunction: TypeAlias = "Callable[[Translator, Request, InspectionRequest], schemas.ApiRecord]"
+
+
+def inspection(response_model: type[schemas.ApiRecord]) -> Callable[[InspectFunction], InspectFunction]:
+    """Register a function `inspect_NAME` as POST /v1/inspect/NAME. Its docstring describes the endpoint."""
+
+    def register(function: InspectFunction) -> InspectFunction:
+        async def endpoint(
+            request: HttpRequest, body: InspectionRequest, context: Context, bearer: BearerKey
+        ) -> Response:
+            context.keys.check(body.api_key if bearer is None else bearer)
+            work = inspect_line(function, body, context.models, context.limits)
+            return context.json_response(await cancel_on_disconnect(request, work))
+
+        name = function.__name__.removeprefix("inspect_")
+        router.post(
+            f"/{name}",
+            name=name,
+            description=function.__doc__,
+            response_model=response_model,
+            responses=MODEL_ERRORS,
+            dependencies=[Depends(require_json)],
+        )(endpoint)
+        return function
+
+    return register
+
+
+async def inspect_line(
+    function: InspectFunction, body: InspectionRequest, models: ModelPool, limits: ServerLimits
+) -> str:
+    """Return the JSON of an inspection."""
+    check_line_limits([body.line], limits)
+    model, request = models.find(body.model), parse_line(body.line)
+    for name, value, limit in (
+        ("line", len(request.text) + len(request.prefix), limits.inspected_characters),
+        ("beam", body.beam or 0, limits.beam),
+        ("alternatives", body.alternatives, limits.top_tokens),
+    ):
+        if value > limit:
+            raise limit_error(name, value, limit)
+    if request.protect:
+        raise conflict_error("line: protect may split a line, so there is no single translation to inspect")
+    return await model.inspect(
+        lambda translator: function(translator, request, body).model_dump_json(), DecodeOptions(beam=body.beam)
+    )
+
+
+@inspection(schemas.WordsResponse)
+def inspect_words(translator: Translator, request: Request, body: InspectionRequest) -> schemas.WordsResponse:
+    """Return the probability of each word, and what else could stand there."""
+    from weft.visualize.word_alternatives import translate_with_alternatives
+
+    translated = translate_with_alternatives(translator, request, body.alternatives)
+    words = [
+        schemas.WordRecord(
+            name=word.name,
+            text=word.text,
+            tokens=list(word.tokens),
+            scores=_round_all(word.scores),
+            alternatives=[
+                schemas.WordAlternativeRecord(token=one.token, score=_round_finite(one.score), prefix=one.prefix)
+                for one in word.alternatives
+            ],
+        )
+        for word in translated.words
+    ]
+    return schemas.WordsResponse(text=translated.text, score=_round_finite(translated.score), words=words)
+
+
+@inspection(schemas.AttentionResponse)
+def inspect_attention(translator: Translator, request: Request, body: InspectionRequest) -> schemas.AttentionResponse:
+    """Return the attention weights of every layer and head."""
+    from weft.visualize.attention_maps import attention_heads
+
+    heads = attention_heads(translator, request, body.unit)
+    return schemas.AttentionResponse(
+        text=heads.text,
+        source=list(heads.source),
+        target=list(heads.target),
+        weights=_to_matrix(heads.output),
+        layers=[[_to_matrix(head) for head in layer] for layer in heads.layers],
+        remarks=list(heads.remarks),
+    )
+
+
+@inspection(schemas.SearchTreeResponse)
+def inspect_search(translator: Translator, request: Request, _body: InspectionRequest) -> schemas.SearchTreeResponse:
+    """Return the hypotheses that the search extended, finished and dropped, as a tree."""
+    from weft.visualize.search_tree import node_outcomes, token_name, trace_search
+
+    trace = trace_search(translator, request)
+    outcomes = node_outcomes(trace.steps, trace.best)
+    steps: list[list[schemas.SearchNodeRecord]] = []
+    rows: dict[object, int] = {}
+    for step in trace.steps:
+        texts = translator.trained.target_tokenizer.decode([[one.token for one in node.path()] for node in step])
+        steps.append(
+            [
+                schemas.SearchNodeRecord(
+                    token=token_name(translator, node.token),
+                    text=text,
+                    score=round(node.score, DECIMALS),
+                    outcome=outcomes[node],
+                    ranking_score=_round_finite(node.rank) if node.status == "finished" else None,
+                    parent=None if node.parent is None else rows[node.parent],
+                )
+                for node, text in zip(step, texts, strict=True)
+            ]
+        )
+        rows = {node: row for row, node in enumerate(step)}
+    return schemas.SearchTreeResponse(text=trace.translated.translation.text, steps=steps)
+
+
+@inspection(schemas.GatesResponse)
+def inspect_gates(translator: Translator, request: Request, body: InspectionRequest) -> schemas.GatesResponse:
+    """Return the activations of the gates of a recurrent model."""
+    from weft.visualize import gate_activations, gradient_flow
+
+    try:
+        gates = gate_activations.gate_activations(translator, request)
+    except UserError:
+        if not body.gradients:
+            raise
+        gates = []  # Elman cells have no gates; without any cell, gradient_flows raises UserError
+    flows = gradient_flow.gradient_flows(translator, request) if body.gradients else None
+    return schemas.GatesResponse(
+        gates=[
+            schemas.GateRecord(
+                module=gate.module,
+                name=gate.name,
+                labels=list(gate.labels),
+                activations=_round_all(gate.values.mean(1).tolist()),
+            )
+            for gate in gates
+        ],
+        gradients=None
+        if flows is None
+        else [
+            schemas.GradientFlowRecord(
+                module=flow.module,
+                labels=list(flow.labels),
+                hidden_state=_round_significant(flow.hidden.tolist()),
+                cell_state=None if flow.cell is None else _round_significant(flow.cell.tolist()),
+                spectral_norm=flow.factor,
+            )
+            for flow in flows
+        ],
+    )
+
+
+@inspection(schemas.PositionsResponse)
+def inspect_positions(translator: Translator, request: Request, _body: InspectionRequest) -> schemas.PositionsResponse:
+    """Return the position embeddings that are added to the token embeddings."""
+    from weft.visualize.position_embeddings import position_vectors
+
+    sides = [
+        schemas.PositionVectorsRecord(side=one.side, labels=list(one.labels), vectors=_to_matrix(one.vectors))
+        for one in position_vectors(translator, request)
+    ]
+    return schemas.PositionsResponse(sides=sides)
+
+
+@inspection(schemas.FramesResponse)
+def inspect_frames(translator: Translator, request: Request, _body: InspectionRequest) -> schemas.FramesResponse:
+    """Return the class probabilities of each frame of a frame head, for example of CTC."""
+    from weft.visualize.frame_posteriors import frame_posteriors
+
+    posteriors = frame_posteriors(translator, request.text)
+    return schemas.FramesResponse(
+        text=posteriors.text,
+        classes=list(posteriors.classes),
+        best_path=list(posteriors.symbols),
+        probabilities=_to_matrix(posteriors.probabilities),
+    )
+
+
+def _to_matrix(values: Any) -> schemas.FloatMatrix:
+    rows: schemas.FloatMatrix = values.round(DECIMALS).tolist()
+    return rows
+
+
+def _round_all(values: Iterable[float]) -> Any:
+    return [_round_finite(value) for value in values]
+
+
+def _round_significant(values: Iterable[float]) -> list[float | None]:
+    """Round values that span many powers of ten."""
+    return [float(f"{value:.6g}") if isfinite(value) else None for value in values]
+
+
+def _round_finite(value: float) -> float | None:
+    """JSON has no infinity."""
+    return round(value, DECIMALS) if isfinite(value) else None

@@ -1,0 +1,305 @@
+"""The models of a server: loading with their batch queues, lookup by name or language pair, and reloading without
+downtime.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain, count
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from weft.checkpoints.model_folder import folder_fingerprint, read_model_folder
+from weft.core.errors import UserError
+from weft.data.languages import LanguagePair
+from weft.decoding.constraints.request import Request
+from weft.inference.backends import Backend, BackendOptions, select_backend
+from weft.inference.translation import Translation
+from weft.serve.batch_queue import TEXT_ONLY, BatchObserver, BatchQueue, DecodeOptions, PrefixCallback, TranslationJob
+from weft.serve.http_errors import ApiError
+from weft.serve.limits import ServerLimits
+from weft.serve.middleware import ServerMetrics
+from weft.serve.snapshot import ModelSnapshot, remove_stale_snapshots
+from weft.serve.torch_backend import InspectionTask, InspectionWorker, TorchBackend
+from weft.text.sentences import SentenceSplitter
+
+if TYPE_CHECKING:
+    from weft.inference.translator import Translator
+
+WARMUP_LINE = "1"  # translated by every model before it serves requests
+MAX_RETRY_SECONDS = 60.0  # longest pause between attempts to load a changed model folder
+LOGGER = logging.getLogger("weft.serve")
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    """A model in memory. `text_queue` leads to the fastest backend, which returns text alone; `torch_queue` to torch.
+
+    Both are the same queue if torch is the fastest. `backend_reason` names the fastest backend, and why it was chosen.
+    """
+
+    snapshot: ModelSnapshot
+    torch: TorchBackend
+    text_queue: BatchQueue
+    torch_queue: BatchQueue
+    inspections: InspectionWorker
+    backend_reason: str
+
+    def put(self, job: TranslationJob) -> None:
+        is_text_only = job.options == TEXT_ONLY and job.on_prefix is None
+        is_plain = is_text_only and all(request.is_plain and not request.protect for request in job.requests)
+        (self.text_queue if is_plain else self.torch_queue).put(job)
+
+    @property
+    def waiting(self) -> int:
+        return sum(queue.waiting for queue in {self.text_queue, self.torch_queue})
+
+    def close(self) -> None:
+        """Finish what was accepted, then release everything."""
+        for queue in {self.text_queue, self.torch_queue}:
+            queue.close()
+        self.inspections.close()
+        self.torch.close()
+        self.snapshot.remove()
+
+
+def load_served_model(path: Path, options: BackendOptions, limits: ServerLimits, observe: BatchObserver) -> LoadedModel:
+    """Load the model in a run folder or model folder. Raise UserError if that fails."""
+    snapshot = ModelSnapshot(path)
+    folder = snapshot.folder
+
+    def load_with_torch() -> Translator:
+        from weft.inference.loader import load_translator
+
+        return load_translator(folder, device=options.device, beam=options.beam)
+
+    try:
+        torch = TorchBackend(load_with_torch, options.beam)
+        selected = select_backend(folder, options, torch.translator)
+        fast: Backend | None = None if torch.is_loaded else selected.backend  # the warm-up may load torch as well
+        if selected.backend.source_codec.modality == "image":
+            raise UserError(f"{path}: this model reads images, and only text can be served")
+        list(selected.backend.stream([WARMUP_LINE]))
+        settings = read_model_folder(folder).config["translate"]
+        sampling = bool(settings["search"]["type"] == "sampling" or settings["mbr"]["samples"])
+    except BaseException:
+        snapshot.remove()
+        raise
+    queue = torch_queue = BatchQueue(torch, limits, 1, sampling, observe)
+    if fast is not None:
+        queue = BatchQueue(
+            lambda _options, requests, _on_prefix: list(fast.stream(requests)),
+            limits,
+            fast.concurrency,
+            sampling,
+            observe,
+        )
+    worker = InspectionWorker(torch.translator_for, limits)
+    return LoadedModel(snapshot, torch, queue, torch_queue, worker, selected.reason)
+
+
+class ServedModel:
+    """A model under its name. Requests go to whatever is loaded at the moment."""
+
+    def __init__(
+        self,
+        name: str,
+        path: Path,
+        pair: LanguagePair,
+        options: BackendOptions,
+        limits: ServerLimits,
+        metrics: ServerMetrics,
+    ):
+        self.name, self.path, self.pair = name, path, pair
+        self.splitter = SentenceSplitter(pair.source)
+        self._options, self._limits, self._metrics = options, limits, metrics
+        self._reloading = asyncio.Lock()
+        self._closing: set[asyncio.Task[None]] = set()
+        self._loaded = self._load()
+        metrics.queue.labels(name).set_function(lambda: self.waiting)
+
+    @property
+    def backend(self) -> str:
+        """The backend that returns text, with its precision."""
+        return self._loaded.backend_reason.split("\n")[0].rstrip(":")
+
+    @property
+    def fingerprint(self) -> str:
+        return self._loaded.snapshot.fingerprint
+
+    @property
+    def waiting(self) -> int:
+        return self._loaded.waiting
+
+    def put(
+        self, requests: Sequence[Request], options: DecodeOptions, on_prefix: PrefixCallback | None = None
+    ) -> TranslationJob:
+        """Accept these lines. Raise ApiError if too many wait already."""
+        job = TranslationJob(requests, options, on_prefix)
+        self._loaded.put(job)
+        self._metrics.characters.labels(self.name).inc(sum(len(request.text) for request in requests))
+        return job
+
+    async def finish(self, job: TranslationJob) -> list[Translation]:
+        """Return the translations. Raise ApiError if that takes too long."""
+        try:
+            return await job.wait(self._limits.timeout)
+        except TimeoutError:
+            message = f"The translation took longer than {self._limits.timeout} seconds. Send less at once."
+            raise ApiError(504, message) from None
+
+    async def translate(self, requests: Sequence[Request], options: DecodeOptions) -> list[Translation]:
+        return await self.finish(self.put(requests, options))
+
+    async def inspect(self, task: InspectionTask, options: DecodeOptions) -> str:
+        return await self._loaded.inspections.run(task, options)
+
+    async def reload(self) -> None:
+        """Load the model again. If that works, it replaces the old one, which finishes its jobs."""
+        async with self._reloading:
+            try:
+                new = await asyncio.to_thread(self._load)
+            except Exception:
+                self._metrics.reloads.labels(self.name, "failed").inc()
+                raise
+            old, self._loaded = self._loaded, new
+            self._metrics.reloads.labels(self.name, "done").inc()
+            task = asyncio.create_task(asyncio.to_thread(old.close))
+            self._closing.add(task)
+            task.add_done_callback(self._closing.discard)
+
+    async def changed_fingerprint(self) -> str | None:
+        """Return the fingerprint of the folder if it holds another model than the one loaded."""
+        try:
+            fingerprint = await asyncio.to_thread(folder_fingerprint, self.path)
+        except (UserError, OSError):
+            return None  # it may be incomplete for now
+        return fingerprint if fingerprint != self.fingerprint else None
+
+    async def close(self) -> None:
+        """Finish what was accepted."""
+        async with self._reloading:
+            await asyncio.gather(*self._closing, asyncio.to_thread(self._loaded.close))
+
+    def close_unused(self) -> None:
+        """Close a model that has not served any request."""
+        self._loaded.close()
+
+    def _load(self) -> LoadedModel:
+        observe = self._metrics.batches.labels(self.name).observe
+        return load_served_model(self.path, self._options, self._limits, observe)
+
+
+class ModelPool:
+    """All models of a server, in the order of the command line."""
+
+    def __init__(self, models: Sequence[ServedModel]):
+        self.all = tuple(models)
+
+    @property
+    def pairs(self) -> list[LanguagePair]:
+        return list(dict.fromkeys(model.pair for model in self.all))
+
+    @property
+    def sources(self) -> list[str]:
+        return list(dict.fromkeys(pair.source for pair in self.pairs))
+
+    @property
+    def languages(self) -> list[str]:
+        return list(dict.fromkeys(code for pair in self.pairs for code in pair))
+
+    def targets_of(self, source: str) -> list[str]:
+        return [pair.target for pair in self.pairs if pair.source == source]
+
+    def sources_of(self, target: str) -> list[str]:
+        """Return the languages that can be translated into `target`. Raise ApiError if there are none."""
+        sources = [pair.source for pair in self.pairs if pair.target == target]
+        if not sources:
+            raise ApiError(400, f"{target} is not supported")
+        return sources
+
+    def find_by_pair(self, pair: LanguagePair) -> ServedModel:
+        """Return the first model for this language pair. Raise ApiError if there is none."""
+        for code in pair:
+            if code not in self.languages:
+                raise ApiError(400, f"{code} is not supported")
+        for model in self.all:
+            if model.pair == pair:
+                return model
+        raise ApiError(400, f"{pair.target} is not available as a target language from {pair.source}")
+
+    def find(self, name: str | None) -> ServedModel:
+        """Return the model with this name; the first model for None. Raise ApiError if there is none."""
+        for model in self.all:
+            if name in (None, model.name):
+                return model
+        raise ApiError(404, f"There is no model {name!r}. The models are {', '.join(model.name for model in self.all)}")
+
+    async def watch(self, seconds: float) -> None:
+        """Check the model folders every `seconds` for other models, and load them."""
+        await asyncio.gather(*(self._watch(model, seconds) for model in self.all))
+
+    async def _watch(self, model: ServedModel, seconds: float) -> None:
+        """Retry a model that cannot be loaded, since it may still be copied: with growing pauses, reported once."""
+        pause, failed = seconds, ""
+        while True:
+            await asyncio.sleep(pause)
+            fingerprint = await model.changed_fingerprint()
+            is_retry = fingerprint == failed
+            if fingerprint is None or await self._reload(model, logging.DEBUG if is_retry else logging.WARNING) is None:
+                pause, failed = seconds, ""
+            else:
+                pause, failed = min(2 * pause, MAX_RETRY_SECONDS) if is_retry else seconds, fingerprint
+
+    async def reload(self, models: Iterable[ServedModel]) -> dict[str, str | None]:
+        """Reload models. Return why each could not be loaded, or None."""
+        return {model.name: await self._reload(model, logging.WARNING) for model in models}
+
+    async def _reload(self, model: ServedModel, failure_level: int) -> str | None:
+        try:
+            await model.reload()
+        except UserError as error:
+            LOGGER.log(failure_level, "%s: keeping the loaded model: %s", model.name, error)
+            return str(error)
+        except Exception as error:  # whatever went wrong, the loaded model continues
+            LOGGER.log(failure_level, "%s: keeping the loaded model", model.name, exc_info=error)
+            return "internal server error"
+        LOGGER.info("%s: reloaded", model.name)
+        return None
+
+    async def close(self) -> None:
+        await asyncio.gather(*(model.close() for model in self.all))
+
+
+def load_model_pool(
+    paths: Sequence[Path],
+    pairs: Sequence[LanguagePair],
+    options: BackendOptions,
+    limits: ServerLimits,
+    metrics: ServerMetrics,
+) -> ModelPool:
+    """Load the models in these folders. If one cannot be loaded, close all and raise UserError."""
+    remove_stale_snapshots()
+    models: list[ServedModel] = []
+    try:
+        for name, path, pair in zip(model_names(paths), paths, pairs, strict=True):
+            models.append(ServedModel(name, path, pair, options, limits, metrics))
+    except BaseException:
+        for model in models:
+            model.close_unused()
+        raise
+    return ModelPool(models)
+
+
+def model_names(paths: Sequence[Path]) -> list[str]:
+    """Name models by their folders (best and last by the run folder). A name that is taken gets a number."""
+    names: list[str] = []
+    for path in paths:
+        full = path.resolve()
+        name = full.parent.name if full.name in ("best", "last") else full.name
+        candidates = chain([name], (f"{name}-{number}" for number in count(2)))
+        names.append(next(candidate for candidate in candidates if candidate not in names))
+    return names

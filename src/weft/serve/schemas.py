@@ -1,0 +1,214 @@
+"""Response schemas of the v1 API: translations as in `weft translate --json`, models, and inspection results."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+FloatMatrix = list[list[float]]
+LogProbability = Annotated[float | None, Field(description="A log-probability; null if it is minus infinity.")]
+
+
+class ApiRecord(BaseModel):
+    """A JSON object with exactly these fields."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class AlternativeRecord(ApiRecord):
+    """An output. Tokens and their scores are present on request."""
+
+    text: str
+    score: LogProbability
+    finished: Annotated[bool, Field(description="false if the length limit ended it.")]
+    ranking_score: Annotated[float | None, Field(description="The score by which outputs were ranked.")]
+    tokens: list[str] | None = None
+    token_scores: list[float] | None = None
+
+
+class ConstraintRecord(ApiRecord):
+    """A constraint, and whether the output satisfies it."""
+
+    kind: Literal["prefix", "include", "exclude"]
+    phrases: list[str]
+    met: bool
+    forced: Annotated[bool, Field(description="It was added at the very end, where no other tokens fit.")]
+
+
+class ProtectedRecord(ApiRecord):
+    """A span that was copied, not translated."""
+
+    kind: str
+    text: str
+    method: Literal["search", "split"]
+
+
+class AttentionRecord(ApiRecord):
+    """The attention of each token of the text to the source tokens, the end token last on both sides."""
+
+    source_tokens: list[str]
+    weights: FloatMatrix
+
+
+class TokenRecord(ApiRecord):
+    """A candidate token at a position."""
+
+    token: str
+    score: LogProbability
+
+
+class SentenceRecord(ApiRecord):
+    """The translation of a line."""
+
+    source: str
+    text: str
+    score: LogProbability
+    truncated: Annotated[bool, Field(description="The line was longer than the model reads; its end was dropped.")]
+    alternatives: Annotated[list[AlternativeRecord], Field(description="Best first; the first is the text itself.")]
+    constraints: list[ConstraintRecord] | None = None
+    protected: list[ProtectedRecord] | None = None
+    confidence: Annotated[float | None, Field(description="Of a calibrated model, with tokens.")] = None
+    alignment: Annotated[
+        list[tuple[int, int]] | None, Field(description="Pairs of words: index in the source, index in the text.")
+    ] = None
+    attention: AttentionRecord | None = None
+    top_tokens: list[list[TokenRecord]] | None = None
+
+
+class ParagraphRecord(ApiRecord):
+    """The translation of a line of any number of sentences."""
+
+    source: str
+    text: str
+    sentences: list[SentenceRecord]
+
+
+class TranslateResponse(ApiRecord):
+    """A record for each line, in their order."""
+
+    model: str
+    lines: list[SentenceRecord] | list[ParagraphRecord]
+
+
+class ModelRecord(ApiRecord):
+    """A model of this server."""
+
+    name: str
+    source: str
+    target: str
+    backend: str
+    fingerprint: Annotated[str, Field(description="Equal for equal models.")]
+    queue: Annotated[int, Field(description="Lines that wait.")]
+
+
+class ReloadResponse(ApiRecord):
+    """For each model, why it could not be reloaded; null if it was."""
+
+    models: dict[str, str | None]
+
+
+class WordAlternativeRecord(ApiRecord):
+    """A token that could begin a word; translate with the prefix to get it there."""
+
+    token: str
+    score: LogProbability
+    prefix: str
+
+
+class WordRecord(ApiRecord):
+    """A word of the translation."""
+
+    name: str
+    text: Annotated[str, Field(description="What the word adds to the text, with the space before it.")]
+    tokens: list[str]
+    scores: list[float | None]
+    alternatives: Annotated[
+        list[WordAlternativeRecord], Field(description="Candidates for its first token, the most probable first.")
+    ]
+
+
+class WordsResponse(ApiRecord):
+    """A translation, word by word."""
+
+    text: str
+    score: LogProbability
+    words: list[WordRecord]
+
+
+class AttentionResponse(ApiRecord):
+    """Attention weights: a row for each word or token of the translation, the end token last on both sides."""
+
+    text: str
+    source: list[str]
+    target: list[str]
+    weights: Annotated[FloatMatrix, Field(description="The weights that the decoder returns.")]
+    layers: Annotated[list[list[FloatMatrix]], Field(description="Per layer with attention to the source, its heads.")]
+    remarks: list[str]
+
+
+class SearchNodeRecord(ApiRecord):
+    """A hypothesis, by its last token."""
+
+    token: str
+    text: Annotated[str, Field(description="The text of the hypothesis.")]
+    score: float
+    outcome: Literal["output", "finished", "extended", "unfinished", "dropped"]
+    ranking_score: Annotated[float | None, Field(description="Of a finished hypothesis.")]
+    parent: Annotated[int | None, Field(description="Index of the hypothesis that it extends, in the step before.")]
+
+
+class SearchTreeResponse(ApiRecord):
+    """The hypotheses of each step of a search, the best first."""
+
+    text: str
+    steps: list[list[SearchNodeRecord]]
+
+
+class GateRecord(ApiRecord):
+    """Activations of a gate at each token, from 0 (closed) to 1 (open), averaged over its units."""
+
+    module: Annotated[str, Field(description="The cell, for example encoder.0.forward.")]
+    name: str
+    labels: list[str]
+    activations: list[float]
+
+
+class GradientFlowRecord(ApiRecord):
+    """The largest singular value of the Jacobian from each step of a cell to its last step."""
+
+    module: str
+    labels: list[str]
+    hidden_state: list[float | None]
+    cell_state: Annotated[list[float | None] | None, Field(description="Of an LSTM.")]
+    spectral_norm: Annotated[float, Field(description="The largest singular value of the recurrent matrix.")]
+
+
+class GatesResponse(ApiRecord):
+    """The gates of a recurrent model, and the gradient flow on request."""
+
+    gates: list[GateRecord]
+    gradients: list[GradientFlowRecord] | None = None
+
+
+class PositionVectorsRecord(ApiRecord):
+    """The position embedding of each token of a side."""
+
+    side: Literal["source", "target"]
+    labels: list[str]
+    vectors: FloatMatrix
+
+
+class PositionsResponse(ApiRecord):
+    """The position embeddings of both sides."""
+
+    sides: list[PositionVectorsRecord]
+
+
+class FramesResponse(ApiRecord):
+    """The probabilities of a frame head: a row for each relevant class, a column for each frame."""
+
+    text: str
+    classes: list[str]
+    best_path: Annotated[list[str], Field(description="The most probable class of each frame.")]
+    probabilities: FloatMatrix

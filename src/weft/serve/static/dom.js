@@ -1,0 +1,45 @@
+// Creating elements.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+export function element(tag, attributes = {}, ...children) {
+  return fill(document.createElement(tag), attributes, children);
+}
+
+export function svg(tag, attributes = {}, ...children) {
+  return fill(document.createElementNS(SVG, tag), attributes, children);
+}
+
+function fill(node, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === false || value === null || value === undefined) continue;
+    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else node.setAttribute(name, value === true ? "" : value);
+  }
+  node.append(...children);
+  return node;
+}
+
+// Sets a CSS variable to a number. The page's security policy forbids style attributes.
+export function setVariable(node, name, value) {
+  node.style.setProperty(name, value.toFixed(4));
+  return node;
+}
+
+export const percent = (share) => `${share >= 0.0995 ? Math.round(100 * share) : (100 * share).toFixed(1)} %`;
+
+export const displayToken = (token) => token.replace(/^▁(?=.)/u, "").replaceAll("▁", "␣");
+
+// Arrow keys move the focus between these elements; Tab reaches one of them (roving tabindex).
+export function moveFocusWithArrows(nodes, { keys = ["ArrowLeft", "ArrowRight"], first = 0 } = {}) {
+  nodes.forEach((node, index) => {
+    node.tabIndex = index === first ? 0 : -1;
+    node.addEventListener("focus", () => nodes.forEach((other) => (other.tabIndex = other === node ? 0 : -1)));
+    node.addEventListener("keydown", (event) => {
+      const target = { [keys[0]]: index - 1, [keys[1]]: index + 1, Home: 0, End: nodes.length - 1 }[event.key];
+      if (target === undefined || !nodes[target]) return;
+      event.preventDefault();
+      nodes[target].focus();
+    });
+  });
+}

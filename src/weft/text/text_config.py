@@ -1,0 +1,81 @@
+"""The `text` section of a recipe, and training of the tokenizers that it describes."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import chain
+
+from weft.core.annotations import Factory, PositiveInt
+from weft.core.codec import Codec, Modality
+from weft.core.errors import ConfigError, ConfigProblem
+from weft.core.lazy import Reiterable, ensure_reiterable
+from weft.core.seeds import reservoir_sample
+from weft.text.bpe_dropout import BPEDropout, TokenNoise
+from weft.text.tokenizer import Tokenizer, TokenOrder, is_tokenizer
+from weft.text.tokenizer_training import BPETokenizerTrainer, CodecTrainer, TokenizerTrainer, is_tokenizer_trainer
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextConfig:
+    """How text is tokenized.
+
+    source, target: the kind of tokenizer of each side (target: default as source); a source may also be `image`.
+    joint: one tokenizer, trained on both sides, serves both. sample_size: number of random pairs, at most, that
+    tokenizers are trained on; training needs up to a kilobyte of memory per distinct word. target_order: `backward`
+    for a model that generates from right to left; such a model notices other errors (weft rerank).
+    """
+
+    source: Factory[CodecTrainer] = BPETokenizerTrainer
+    target: Factory[TokenizerTrainer] | None = None
+    joint: bool = True
+    sample_size: PositiveInt = 200_000
+    target_order: TokenOrder = "forward"
+
+
+def codec_trainers(text: TextConfig) -> tuple[CodecTrainer, TokenizerTrainer]:
+    """Return the trainers of source and target; raise ConfigError if they do not fit together."""
+    source = text.source()
+    target = source if text.target is None else text.target()
+    if not is_tokenizer_trainer(target):
+        raise ConfigError(
+            [ConfigProblem("text.target", "is missing: images cannot be generated; set target: character")]
+        )
+    if text.joint and not is_tokenizer_trainer(source):
+        raise ConfigError(
+            [ConfigProblem("text.joint", "true, but images and text share no vocabulary: set joint: false")]
+        )
+    if text.joint and source != target:
+        problem = "true, but text.source and text.target differ: set joint: false, or leave text.target out"
+        raise ConfigError([ConfigProblem("text.joint", problem)])
+    return source, target
+
+
+def source_modality(text: TextConfig) -> Modality:
+    return text.source().modality
+
+
+def train_tokenizers(text: TextConfig, pairs: Iterable[tuple[str, str]], seed: int) -> tuple[Codec, Tokenizer]:
+    """Return the codec of the source and the tokenizer of the target, trained on a sample of the pairs.
+
+    They are one object if `joint`, unless the target order is backward. The pairs are read again for each pass; only
+    the indices of the sample are kept in memory.
+    """
+    source, target = codec_trainers(text)
+    pairs = ensure_reiterable(pairs)
+    chosen = frozenset(reservoir_sample((number for number, _ in enumerate(pairs)), text.sample_size, seed))
+    sample = Reiterable(lambda: (pair for number, pair in enumerate(pairs) if number in chosen))
+    codec: Codec
+    if text.joint:
+        codec = tokenizer = target.train(Reiterable(lambda: chain.from_iterable(sample)))
+    else:
+        codec = source.train(Reiterable(lambda: (line for line, _ in sample)))
+        tokenizer = target.train(Reiterable(lambda: (line for _, line in sample)))
+    return codec, tokenizer.reversed() if text.target_order == "backward" else tokenizer
+
+
+def training_noise(text: TextConfig, codecs: tuple[Codec, Tokenizer]) -> tuple[TokenNoise | None, TokenNoise | None]:
+    """Return the BPE-dropout of each side, or None for a side without."""
+    source, target = (
+        BPEDropout(codec, trainer.dropout) if trainer.dropout > 0.0 and is_tokenizer(codec) else None
+        for trainer, codec in zip(codec_trainers(text), codecs, strict=True)
+    )
+    return source, target

@@ -1,0 +1,336 @@
+"""Tokenizer training: one class per kind (character, byte, whitespace, word, BPE, WordPiece, unigram).
+
+A class's constructor is its configuration. The same lines always give the same tokenizer. Settings that several kinds
+share:
+
+    normalization  Unicode normal form: none, nfc (a letter and its accent become one) or nfkc (also ﬁ -> fi, ² -> 2)
+    lowercase      convert to lower case; outputs are lower case, too
+    vocab_size     upper limit, including the tokens for unknown text
+    min_frequency  characters, words or pairs that occur less often get no token
+    byte_fallback  encode unknown characters as UTF-8 bytes, so decoding is lossless; otherwise they become one unknown
+                   token, which saves the 256 byte tokens
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, ClassVar, Literal, Protocol, TypeGuard
+
+import tokenizers
+from tokenizers import Regex, decoders, models, normalizers, trainers
+from tokenizers.decoders import Decoder
+from tokenizers.models import Model
+from tokenizers.normalizers import Normalizer
+from tokenizers.pre_tokenizers import PreTokenizer, Split
+from tokenizers.trainers import Trainer
+
+from weft.core.annotations import PositiveInt, Rate
+from weft.core.codec import Codec, Modality
+from weft.core.errors import UserError
+from weft.core.lazy import ensure_reiterable
+from weft.text.tokenizer import BYTE_TOKENS, RUN_PATTERN, WHITESPACE_PATTERN, WORD_PATTERN, Tokenizer
+
+UnicodeForm = Literal["none", "nfc", "nfkc"]
+UNKNOWN_TOKEN = "<unk>"  # noqa: S105 (no password)
+UNKNOWN_WORD = " <unk>"  # replaces a word, which usually follows a space
+MAX_WORD_CHARACTERS = 1000  # WordPiece takes quadratic time in the length of a word
+
+
+class CodecTrainer(Protocol):
+    """Trains a codec. dropout: probability of skipping a merge during training (0 for kinds without dropout)."""
+
+    @property
+    def modality(self) -> Modality: ...
+
+    @property
+    def dropout(self) -> float: ...
+
+    def train(self, lines: Iterable[str]) -> Codec: ...
+
+
+class TokenizerTrainer(CodecTrainer, Protocol):
+    """Trains a tokenizer, which can also decode and so serve the target."""
+
+    def train(self, lines: Iterable[str]) -> Tokenizer: ...
+
+
+def is_tokenizer_trainer(trainer: CodecTrainer) -> TypeGuard[TokenizerTrainer]:
+    return trainer.modality == "text"
+
+
+@dataclass(frozen=True, kw_only=True)
+class _TextTrainer:
+    """Settings of all kinds of tokenizer."""
+
+    modality: ClassVar[Modality] = "text"
+    normalization: UnicodeForm = "nfc"
+    lowercase: bool = False
+
+    @property
+    def dropout(self) -> float:
+        return 0.0
+
+    def _normalizer(self, *, prepend_space: bool) -> Normalizer:
+        forms: dict[UnicodeForm, list[Normalizer]] = {
+            "none": [],
+            "nfc": [normalizers.NFC()],
+            "nfkc": [normalizers.NFKC()],
+        }
+        lowercase = [normalizers.Lowercase()] if self.lowercase else []
+        prepend = [normalizers.Prepend(" ")] if prepend_space else []
+        return normalizers.Sequence([*forms[self.normalization], *lowercase, *prepend])
+
+
+@dataclass(frozen=True, kw_only=True)
+class CharacterTokenizerTrainer(_TextTrainer):
+    """One token per character, including spaces."""
+
+    min_frequency: PositiveInt = 1
+    byte_fallback: bool = False
+
+    def train(self, lines: Iterable[str]) -> Tokenizer:
+        normalizer = self._normalizer(prepend_space=False)
+        counts = Counter(chain.from_iterable(map(normalizer.normalize_str, lines)))
+        tokens = [*_fallback_tokens(self.byte_fallback), *_frequent_characters(counts, self.min_frequency)]
+        model = _bpe_model(_vocabulary(tokens, {}), [], self.byte_fallback)
+        return _assemble(model, normalizer, None, _decoder(strip_space=False))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ByteTokenizerTrainer(_TextTrainer):
+    """One token for each of the 256 bytes of UTF-8: lossless, and nothing to train."""
+
+    normalization: UnicodeForm = "none"
+
+    def train(self, lines: Iterable[str]) -> Tokenizer:
+        del lines
+        normalizer = self._normalizer(prepend_space=False)
+        model = _bpe_model(_vocabulary(BYTE_TOKENS, {}), [], True)
+        return _assemble(model, normalizer, None, _decoder(strip_space=False))
+
+
+@dataclass(frozen=True, kw_only=True)
+class WhitespaceTokenizerTrainer(_TextTrainer):
+    """One token per symbol, symbols separated by whitespace, as in phone sequences.
+
+    Whitespace of any length decodes to one space. The symbol "<unk>" is the unknown token itself.
+    """
+
+    normalization: UnicodeForm = "none"
+    min_frequency: PositiveInt = 1
+
+    def train(self, lines: Iterable[str]) -> Tokenizer:
+        normalizer, splitter = self._normalizer(prepend_space=False), Split(Regex(WHITESPACE_PATTERN), "removed")
+        trained = _train_words(map(normalizer.normalize_str, lines), splitter, 2**31, self.min_frequency)
+        model = models.WordLevel(vocab=_vocabulary([UNKNOWN_TOKEN], trained["vocab"]), unk_token=UNKNOWN_TOKEN)
+        return _assemble(model, normalizer, splitter, None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordTokenizerTrainer(_TextTrainer):
+    """One token per word or punctuation mark, including the space before it; rare words are unknown."""
+
+    vocab_size: PositiveInt = 30_000
+    min_frequency: PositiveInt = 2
+
+    def train(self, lines: Iterable[str]) -> Tokenizer:
+        normalizer, splitter = self._normalizer(prepend_space=True), Split(Regex(WORD_PATTERN), "isolated")
+        size = _trainable_size(self.vocab_size, [UNKNOWN_WORD])
+        trained = _train_words(map(normalizer.normalize_str, lines), splitter, size, self.min_frequency)
+        model = models.WordLevel(vocab=_vocabulary([UNKNOWN_WORD], trained["vocab"]), unk_token=UNKNOWN_WORD)
+        return _assemble(model, normalizer, splitter, _decoder(strip_space=True))
+
+
+@dataclass(frozen=True, kw_only=True)
+class BPETokenizerTrainer(_TextTrainer):
+    """Byte-pair encoding (Sennrich et al. 2016): merge the most frequent pair of tokens, again and again.
+
+    No token mixes letters, digits and other characters. dropout: probability of skipping a merge in training
+    (BPE-dropout, Provilkov et al. 2020).
+    """
+
+    vocab_size: PositiveInt = 8_000
+    min_frequency: PositiveInt = 2
+    byte_fallback: bool = True
+    dropout: Rate = 0.0
+
+    def train(self, lines: Iterable[str]) -> Tokenizer:
+        normalizer = self._normalizer(prepend_space=True)
+        reserved = _fallback_tokens(self.byte_fallback)
+        trained = _train_bpe(lines, normalizer, _trainable_size(self.vocab_size, reserved), self.min_frequency)
+        model = _bpe_model(_vocabulary(reserved, trained["vocab"]), trained["merges"], self.byte_fallback)
+        return _assemble(model, normalizer, _run_splitter(), _decoder(strip_space=True))
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordPieceTokenizerTrainer(_TextTrainer):
+    """WordPiece (Schuster and Nakajima 2012; Wu et al. 2016): take the longest matching token from the left.
+
+    Tokens are trained as in BPE. As in Wu et al., the space marks the first token of a word; there is no "##". A word
+    with an unknown character becomes one unknown token.
+    """
+
+    vocab_size: PositiveInt = 8_000
+    min_frequency: PositiveInt = 2
+
+    def train(self, lines: Iterable[str]) -> Tokenizer:
+        normalizer = self._normalizer(prepend_space=True)
+        size = _trainable_size(self.vocab_size, [UNKNOWN_WORD])
+        trained = _train_bpe(lines, normalizer, size, self.min_frequency)
+        model = models.WordPiece(
+            vocab=_vocabulary([UNKNOWN_WORD], trained["vocab"]),
+            unk_token=UNKNOWN_WORD,
+            continuing_subword_prefix="",
+            max_input_chars_per_word=MAX_WORD_CHARACTERS,
+        )
+        return _assemble(model, normalizer, _run_splitter(), _decoder(strip_space=True))
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnigramTokenizerTrainer(_TextTrainer):
+    """The most probable segmentation under a unigram language model of tokens (Kudo 2018), trained by EM and pruning.
+
+    No token mixes letters, digits and other characters.
+    """
+
+    vocab_size: PositiveInt = 8_000
+    min_frequency: PositiveInt = 2
+    byte_fallback: bool = True
+
+    def train(self, lines: Iterable[str]) -> Tokenizer:
+        normalizer = self._normalizer(prepend_space=True)
+        reserved = _fallback_tokens(self.byte_fallback)
+        size = _trainable_size(self.vocab_size, reserved)
+        trainer = trainers.UnigramTrainer(vocab_size=size, show_progress=False, special_tokens=[])
+        frequent = _remove_rare_characters(lines, normalizer, size, self.min_frequency)
+        scored = _stable_scores(_train(models.Unigram(), trainer, _run_splitter(), frequent)["vocab"], size)
+        lowest = min(score for _, score in scored)
+        # The library requires an unknown id even with byte fallback.
+        model = models.Unigram([*((token, lowest) for token in reserved), *scored], 0, self.byte_fallback)
+        return _assemble(model, normalizer, _run_splitter(), _decoder(strip_space=True))
+
+
+def _run_splitter() -> PreTokenizer:
+    """Split into runs of letters, of digits and of other characters, each with the space before it.
+
+    No token trained on such runs can be spelled "<0x41>" or "<unk>".
+    """
+    return Split(Regex(RUN_PATTERN), "isolated")
+
+
+def _decoder(*, strip_space: bool) -> Decoder:
+    """Concatenate tokens, convert bytes to characters, and remove the space that was prepended to the line."""
+    return decoders.Sequence(
+        [decoders.ByteFallback(), decoders.Fuse(), *([decoders.Strip(" ", 1, 0)] if strip_space else [])]
+    )
+
+
+def _fallback_tokens(byte_fallback: bool) -> list[str]:
+    return list(BYTE_TOKENS) if byte_fallback else [UNKNOWN_TOKEN]
+
+
+def _trainable_size(vocab_size: int, reserved: Sequence[str]) -> int:
+    if vocab_size <= len(reserved):
+        raise UserError(
+            f"vocab_size {vocab_size} leaves no room beside the {len(reserved)} tokens for unknown text. Increase "
+            "vocab_size, or set byte_fallback: false (character, bpe, unigram)."
+        )
+    return vocab_size - len(reserved)
+
+
+def _frequent_characters(counts: Counter[str], min_frequency: int) -> list[str]:
+    """Return the characters that occur at least `min_frequency` times, by frequency, then by code point."""
+    frequent = sorted((char for char in counts if counts[char] >= min_frequency), key=lambda x: (-counts[x], x))
+    if not frequent:
+        raise UserError(f"cannot train a tokenizer: no character occurs at least {min_frequency} times (min_frequency)")
+    return frequent
+
+
+def _remove_rare_characters(
+    lines: Iterable[str], normalizer: Normalizer, size: int, min_frequency: int
+) -> Iterator[str]:
+    """Return the normalized lines without all but the `size` most frequent characters; `lines` are read twice.
+
+    The removed characters are later encoded as bytes (or unknown), so that these tokens, too, occur in training.
+    """
+    reiterable = ensure_reiterable(lines)
+    counts = Counter(chain.from_iterable(map(normalizer.normalize_str, reiterable)))
+    rare = set(counts).difference(_frequent_characters(counts, min_frequency)[:size])
+    normalized = map(normalizer.normalize_str, reiterable)
+    if not rare:
+        return normalized
+    pattern = re.compile("[" + "".join(map(re.escape, sorted(rare))) + "]")
+    return (pattern.sub("", line) for line in normalized)
+
+
+def _train(model: Model, trainer: Trainer, splitter: PreTokenizer, lines: Iterable[str]) -> dict[str, Any]:
+    """Train the library's model on normalized lines; return the model part of the library's JSON."""
+    library = tokenizers.Tokenizer(model)
+    library.pre_tokenizer = splitter
+    library.train_from_iterator(lines, trainer)
+    trained: dict[str, Any] = json.loads(library.to_str())["model"]
+    if not trained["vocab"]:
+        raise UserError("cannot train a tokenizer: nothing in the text is frequent enough (min_frequency)")
+    return trained
+
+
+def _train_words(lines: Iterable[str], splitter: PreTokenizer, size: int, min_frequency: int) -> dict[str, Any]:
+    trainer = trainers.WordLevelTrainer(
+        vocab_size=size, min_frequency=min_frequency, show_progress=False, special_tokens=[]
+    )
+    return _train(models.WordLevel(), trainer, splitter, lines)
+
+
+def _train_bpe(lines: Iterable[str], normalizer: Normalizer, size: int, min_frequency: int) -> dict[str, Any]:
+    trainer = trainers.BpeTrainer(vocab_size=size, min_frequency=min_frequency, show_progress=False, special_tokens=[])
+    frequent = _remove_rare_characters(lines, normalizer, size, min_frequency)
+    return _train(models.BPE(), trainer, _run_splitter(), frequent)
+
+
+def _bpe_model(vocab: dict[str, int], merges: Sequence[Sequence[str]], byte_fallback: bool) -> Model:
+    return models.BPE(
+        vocab=vocab,
+        merges=[(left, right) for left, right in merges],
+        unk_token=None if byte_fallback else UNKNOWN_TOKEN,
+        byte_fallback=byte_fallback,
+    )
+
+
+def _stable_scores(scored: Sequence[tuple[str, float]], size: int) -> list[tuple[str, float]]:
+    """Return the trained tokens without the parts of the library's result that differ from run to run.
+
+    The library sums in the order of a hash table. In that order it also restores pruned single characters, each with a
+    score 0.0001 above the one before, starting at the lowest; here they all get the lowest score. It may also exceed
+    the size by a few tokens; those with the lowest scores are removed.
+    """
+    lowest = min(score for _, score in scored)
+    characters = [(token, score) for token, score in scored if len(token) == 1]
+    restored = lowest + 0.0001 * (len(characters) + 1)
+    settled = [(char, round(lowest if score < restored else score, 6)) for char, score in characters]
+    longer = sorted(((token, round(score, 6)) for token, score in scored if len(token) > 1), key=_by_score)
+    return sorted(settled + longer[: size - len(characters)], key=_by_score)
+
+
+def _by_score(scored: tuple[str, float]) -> tuple[float, str]:
+    return -scored[1], scored[0]
+
+
+def _vocabulary(reserved: Iterable[str], trained: dict[str, int]) -> dict[str, int]:
+    """Number the reserved tokens, then the trained ones in the order of their ids."""
+    tokens = dict.fromkeys([*reserved, *sorted(trained, key=trained.__getitem__)])
+    return {token: number for number, token in enumerate(tokens)}
+
+
+def _assemble(
+    model: Model, normalizer: Normalizer, splitter: PreTokenizer | None, decoder: Decoder | None
+) -> Tokenizer:
+    library = tokenizers.Tokenizer(model)
+    library.normalizer = normalizer
+    if splitter is not None:
+        library.pre_tokenizer = splitter
+    if decoder is not None:
+        library.decoder = decoder  # without one, the library puts a space between tokens
+    return Tokenizer(library)

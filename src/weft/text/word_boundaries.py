@@ -1,0 +1,39 @@
+"""Word boundaries: where a phrase occurs in a text as whole words."""
+
+import unicodedata
+from collections.abc import Iterator
+
+JOINERS = "\u200c\u200d"  # part of words in Persian and in Indic scripts
+UNSPACED_SCRIPTS = (  # scripts without spaces between words, where any position may be a boundary
+    ("\u0e00", "\u0eff"),  # Thai, Lao
+    ("\u1000", "\u109f"),  # Burmese
+    ("\u1780", "\u17ff"),  # Khmer
+    ("\u2e80", "\u9fff"),  # Chinese and Japanese
+    ("\uf900", "\ufaff"),
+    ("\U00020000", "\U0003ffff"),
+)
+
+
+def continues_word(char: str) -> bool:
+    """Whether a character (or "") belongs to one word with a letter before it: letters, accents and digits do."""
+    if not char or any(first <= char <= last for first, last in UNSPACED_SCRIPTS):
+        return False
+    return char.isalnum() or char in JOINERS or unicodedata.category(char).startswith("M")
+
+
+def phrase_occurrences(phrase: str, text: str) -> Iterator[tuple[int, int]]:
+    """Yield the spans (first, end) of a phrase that start and end at word boundaries."""
+    first = text.find(phrase) if phrase else -1
+    while first >= 0:
+        end = first + len(phrase)
+        if not (_is_inside_word(text, first) or _is_inside_word(text, end)):
+            yield first, end
+        first = text.find(phrase, first + 1)
+
+
+def contains_phrase(phrase: str, text: str) -> bool:
+    return next(phrase_occurrences(phrase, text), None) is not None
+
+
+def _is_inside_word(text: str, index: int) -> bool:
+    return 0 < index < len(text) and continues_word(text[index - 1]) and continues_word(text[index])

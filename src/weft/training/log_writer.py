@@ -1,0 +1,108 @@
+"""Write the run log: JSON lines, and optionally TensorBoard event files."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from weft.checkpoints.run_log import parse_record, read_log_records
+from weft.config.recipe import Recipe
+from weft.core.errors import ConfigError, ConfigProblem
+from weft.core.files import write_atomically
+from weft.training.distributed import RankGroup
+
+TENSORBOARD_FOLDER = "tensorboard"  # in the run folder
+UNPLOTTED_FIELDS = ("step", "best", "seconds", "seconds_left")
+
+
+class JSONLogWriter:
+    """Appends records to log.jsonl; at first removes those after the checkpoint, which will be written again."""
+
+    def __init__(self, path: Path, after_step: int):
+        self.path = path
+        if path.exists():
+            parsed = ((line, parse_record(line)) for line in path.read_bytes().split(b"\n"))
+            lines = [line for line, record in parsed if record is not None and record["step"] <= after_step]
+            write_atomically(path, b"".join(line + b"\n" for line in lines))
+
+    def write(self, record: dict[str, Any]) -> None:
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(record, ensure_ascii=False) + "\n")
+
+
+class TensorBoardWriter:
+    """Writes TensorBoard events. A resumed run starts a new file, which hides events after its checkpoint."""
+
+    def __init__(self, folder: Path, after_step: int):
+        from torch.utils.tensorboard import SummaryWriter
+
+        self._writer: Any = SummaryWriter(str(folder), purge_step=after_step + 1)
+
+    def write(self, record: dict[str, Any]) -> None:
+        step = record["step"]
+        if "diagnosis" in record:
+            self._text(f"diagnosis/{record['diagnosis']}", [record["what"], record["cause"], record["setting"]], step)
+        elif "validation" in record:
+            self._scalars("validation", record["validation"], step)
+            for number, example in enumerate(record["validation"].get("examples", []), start=1):
+                self._text(f"translations/{number}", list(example.values()), step)
+        else:
+            self._scalars("training", record, step)
+        self._writer.flush()
+
+    def _scalars(self, group: str, record: dict[str, Any], step: int) -> None:
+        for name, value in record.items():
+            if isinstance(value, int | float) and name not in UNPLOTTED_FIELDS:
+                self._writer.add_scalar(f"{group}/{name}", value, step)
+
+    def _text(self, name: str, lines: list[str], step: int) -> None:
+        self._writer.add_text(name, "\n".join(f"    {line}" for line in lines), step)  # indented: no Markdown
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+class LogWriter(NamedTuple):
+    """Writes each record to all of its writers; on ranks other than 0 there are none."""
+
+    writers: tuple[JSONLogWriter | TensorBoardWriter, ...] = ()
+
+    def write(self, record: dict[str, Any]) -> None:
+        for writer in self.writers:
+            writer.write(record)
+
+
+@contextmanager
+def open_log(ranks: RankGroup, path: Path, after_step: int, tensorboard: Path | None) -> Iterator[LogWriter]:
+    """Open the log of a run that continues after a step. tensorboard: the folder of event files, if they are wanted."""
+    if ranks.rank:
+        yield LogWriter()
+        return
+    log = JSONLogWriter(path, after_step)
+    if tensorboard is None:
+        yield LogWriter((log,))
+        return
+    with open_tensorboard(tensorboard, path, after_step) as events:
+        yield LogWriter((log, events))
+
+
+@contextmanager
+def open_tensorboard(folder: Path, log: Path, after_step: int) -> Iterator[TensorBoardWriter]:
+    """Open the event files; the first time, write the records that the log already has."""
+    is_new = not folder.exists()
+    events = TensorBoardWriter(folder, after_step)
+    try:
+        for record in read_log_records(log) if is_new else ():
+            events.write(record)
+        yield events
+    finally:
+        events.close()
+
+
+def check_tensorboard(recipe: Recipe, ranks: RankGroup) -> None:
+    """Raise ConfigError if event files are wanted but the package tensorboard is missing."""
+    if recipe.train.tensorboard and ranks.rank == 0 and find_spec("tensorboard") is None:
+        text = "true, but the package tensorboard is not installed: pip install 'weft[tensorboard]', or write false"
+        raise ConfigError([ConfigProblem("train.tensorboard", text)])

@@ -1,0 +1,257 @@
+"""The run folder: its files, its lock, and which settings may change when a run is resumed.
+
+config.yaml      the resolved configuration, with all defaults
+recipe.yaml      the chosen recipe with its reasons, to edit (only if Weft chose it)
+data.json        the data table, fingerprints of the files, and the settings that must not change
+source.*, target.*  tokenizers, or the image codec of the source
+log.jsonl        a line per report, validation and diagnosis
+tensorboard/     the same for TensorBoard (only with train.tensorboard)
+checkpoints/     the newest two, for resuming
+best/  last/     model folders
+"""
+
+import shlex
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from weft.checkpoints import model_folder
+from weft.checkpoints.data_files import read_json_as, write_json
+from weft.checkpoints.model_folder import load_tokenizers, save_tokenizers
+from weft.checkpoints.run_log import LOG_FILE
+from weft.config.recipe import Recipe
+from weft.config.registry import REGISTRY
+from weft.config.serialization import from_dict, to_dict
+from weft.config.yaml_files import dump_yaml, dump_yaml_inline, read_yaml
+from weft.core.codec import Codec
+from weft.core.errors import UserError
+from weft.core.files import check_new_folder, new_folder, remove_leftovers, write_atomically
+from weft.data.data_report import SplitReport
+from weft.text.tokenizer import Tokenizer
+from weft.training.data_preparation import PreparedData
+from weft.training.distributed import RankGroup
+from weft.training.log_writer import TENSORBOARD_FOLDER
+from weft.training.time_budget import LENGTH_SETTINGS
+
+CONFIG_FILE, RECIPE_FILE, DATA_FILE = model_folder.RUN_RECIPE_FILE, "recipe.yaml", "data.json"
+# Weights, token ids and optimizer state depend on these; only settings that end in "dropout" may change.
+FIXED_SETTINGS = ("model", "text", "train.initial_model", "train.keep_optimizer", "train.freeze")
+# Scores of validations can be compared only if these are the same.
+VALIDATION_SETTINGS = (
+    "objective",
+    *(f"train.validation.{name}" for name in ("best_metric", "lines", "search", "frame_decoder")),
+)
+
+
+@dataclass(frozen=True)
+class RunData:
+    """The content of data.json. fingerprints: of the files that the run reads, by their place in the recipe."""
+
+    fingerprints: dict[str, str]
+    splits: tuple[SplitReport, ...]
+    fixed_settings: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    path: Path
+
+    @property
+    def log(self) -> Path:
+        return self.path / LOG_FILE
+
+    @property
+    def tensorboard(self) -> Path:
+        return self.path / TENSORBOARD_FOLDER
+
+    @property
+    def checkpoints(self) -> Path:
+        return self.path / "checkpoints"
+
+    @property
+    def best(self) -> Path:
+        return self.path / "best"
+
+    @property
+    def last(self) -> Path:
+        return self.path / "last"
+
+    @property
+    def _started_flag(self) -> str:
+        return f"started {self.path.absolute()}"
+
+    def resume_command(self) -> str:
+        return f"weft train --resume {shlex.quote(str(self.path))}"
+
+    def has_run(self) -> bool:
+        """Return whether a run was started in this folder."""
+        return (self.path / CONFIG_FILE).is_file()
+
+    def is_prepared(self) -> bool:
+        """Return whether the folder exists already with the inputs of a run; see derived_runs.py."""
+        return False
+
+    def check_can_start(self) -> None:
+        """Raise UserError if a new run cannot be started here."""
+        if not self.is_prepared():
+            advice = (
+                f". To resume that run: {self.resume_command()}; to start a new one, give another --out or remove the "
+                "folder."
+            )
+            check_new_folder(self.path, advice, "--out")
+        elif self.has_run():
+            raise UserError(f"{self.path}: another process has started this run meanwhile; to resume it, start again")
+
+    def create(self, recipe: Recipe, data: PreparedData, recipe_yaml: str | None, ranks: RankGroup) -> None:
+        """Write everything that resuming needs to begin at the same first step."""
+        ranks.set_flag(self._started_flag)
+        if self.is_prepared():
+            write_run_files(self.path, recipe, data, recipe_yaml)
+            return
+        with new_folder(self.path) as new:
+            write_run_files(new, recipe, data, recipe_yaml)
+
+    def was_restarted(self, ranks: RankGroup) -> bool:
+        """Return whether torchrun started these processes in place of others that had started this run."""
+        return ranks.has_flag(self._started_flag) and ranks.on_main(self.has_run)
+
+    def check_has_run(self) -> None:
+        if not self.has_run():
+            raise UserError(
+                f"{self.path} is not a run folder: it has no {CONFIG_FILE}. Give the --out of an earlier run."
+            )
+
+    def recipe(self) -> Recipe:
+        """Read the configuration of the run."""
+        self.check_has_run()
+        return from_dict(read_yaml(self.path / CONFIG_FILE), Recipe, REGISTRY)
+
+    def write_recipe(self, recipe: Recipe) -> None:
+        """Write the configuration, with all that was decided so far."""
+        write_atomically(self.path / CONFIG_FILE, dump_yaml(to_dict(recipe, REGISTRY)).encode())
+
+    def clean_up(self) -> None:
+        """Restore or remove what a killed run was writing."""
+        for folder in (self.path, self.checkpoints):
+            if folder.is_dir():
+                remove_leftovers(folder)
+
+    def tokenizers(self) -> tuple[Codec, Tokenizer]:
+        return load_tokenizers(self.path)
+
+    def data(self) -> RunData:
+        return read_json_as(self.path / DATA_FILE, RunData)
+
+    def check_same_settings(self, recipe: Recipe) -> None:
+        """Raise UserError if a setting has changed that must stay as it was when the run started."""
+        now = fixed_settings(to_dict(recipe, REGISTRY))
+        check_fixed_settings(self.data().fixed_settings, now, self.path / CONFIG_FILE)
+
+    def check_same_data(self, data: PreparedData) -> None:
+        """Raise UserError if the data, or the teacher, has changed since the run started."""
+        before = self.data().fingerprints
+        for place, value in data.fingerprints.items():
+            if before.get(place) != value:
+                raise UserError(
+                    f"the files of {place} have changed since the run in {self.path} started, so it cannot be resumed. "
+                    "Put the old files back, or start a new run with another --out."
+                )
+
+    def locked(self, ranks: RankGroup) -> AbstractContextManager[None]:
+        """Keep other processes from writing into the folder; rank 0 holds the lock."""
+        return nullcontext() if ranks.rank else model_folder.lock_folder(self.path)
+
+
+def write_run_files(folder: Path, recipe: Recipe, data: PreparedData, recipe_yaml: str | None) -> None:
+    """Write the files of a new run; the configuration comes last, since it marks a run folder."""
+    save_tokenizers(folder, data.source, data.target)
+    run_data = RunData(data.fingerprints, data.report.splits, fixed_settings(to_dict(recipe, REGISTRY)))
+    write_json(folder / DATA_FILE, asdict(run_data))
+    if recipe_yaml is not None:
+        write_atomically(folder / RECIPE_FILE, recipe_yaml.encode())
+    RunFolder(folder).write_recipe(recipe)
+
+
+def fixed_settings(recipe: dict[str, Any]) -> dict[str, Any]:
+    return {place: setting_at(recipe, place) for place in FIXED_SETTINGS}
+
+
+def check_fixed_settings(before: dict[str, Any], now: dict[str, Any], config: Path) -> None:
+    """Raise UserError with all fixed settings that differ. config: the file in which a user may have changed them."""
+    changed = [
+        f"{place}: {old} -> {new}"
+        for place, old, new in setting_differences(before, now)
+        if not place.endswith("dropout")
+    ]
+    if changed:
+        raise UserError(
+            f"{config}: {'; '.join(changed)}: this cannot change once a run has started, since its weights depend on "
+            "the old value. Put that back, or start a new run with another --out."
+        )
+
+
+class ReusableState(NamedTuple):
+    """The parts of a checkpoint that a run with changed settings can still use; the others are reset."""
+
+    optimizer: bool
+    average: bool
+    meter: bool
+    best: bool
+
+    def reset_parts(self) -> list[str]:
+        names = ("the optimizer state", "the average of the weights", "the means of the next report", "the best model")
+        return [name for name, reusable in zip(names, self, strict=True) if not reusable]
+
+
+def reusable_state(before: dict[str, Any], now: dict[str, Any]) -> ReusableState:
+    """Compare the configuration of a checkpoint with the current one."""
+
+    def same(*places: str) -> bool:
+        return all(setting_at(before, place) == setting_at(now, place) for place in places)
+
+    return ReusableState(
+        optimizer=same("train.optimizer.type"),
+        average=setting_at(now, "train.average") is None or same("train.average.type"),
+        meter=same("objective"),
+        best=same(*VALIDATION_SETTINGS),
+    )
+
+
+def describe_changes(before: dict[str, Any], now: dict[str, Any], step: int) -> str | None:
+    """Describe settings that a user has changed since a checkpoint; None if there are none."""
+    automatic = LENGTH_SETTINGS if setting_at(before, LENGTH_SETTINGS[0]) is None else ()
+    changed = [
+        f"{place}: {old} -> {new}" for place, old, new in setting_differences(before, now) if place not in automatic
+    ]
+    if not changed:
+        return None
+    reset = reusable_state(before, now).reset_parts()
+    return (
+        f"the configuration has changed since step {step}: {'; '.join(changed)}. The new values hold from here on, so "
+        "the result will differ from a run that had the new, or the old, values from its first step"
+        + (f". Reset: {', '.join(reset)}" if reset else "")
+    )
+
+
+def setting_differences(before: Any, now: Any, place: str = "") -> Iterator[tuple[str, str, str]]:
+    """Yield the place and both values, as YAML, of each setting that differs."""
+    if not isinstance(before, dict) or not isinstance(now, dict):
+        if before != now:
+            yield place, dump_yaml_inline(before), dump_yaml_inline(now)
+        return
+    for name in dict.fromkeys([*before, *now]):
+        inner = f"{place}.{name}" if place else name
+        if name in before and name in now:
+            yield from setting_differences(before[name], now[name], inner)
+        else:
+            old, new = (dump_yaml_inline(node[name]) if name in node else "nothing" for node in (before, now))
+            yield inner, old, new
+
+
+def setting_at(node: Any, place: str) -> Any:
+    """Return the value at a dotted place; None if there is none."""
+    for name in place.split("."):
+        node = node.get(name) if isinstance(node, dict) else None
+    return node

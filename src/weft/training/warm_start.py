@@ -1,0 +1,115 @@
+"""Start a run from a trained model: its weights, its tokenizers and, optionally, its optimizer state."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from weft.checkpoints.checkpoint import checkpoint_paths, load_newest_checkpoint
+from weft.checkpoints.trained_model import TrainedModel, load_model, load_model_recipe
+from weft.config.model_config import InferenceConfig
+from weft.config.recipe import Recipe
+from weft.config.registry import REGISTRY
+from weft.config.serialization import to_dict
+from weft.core.codec import SPECIAL_TOKENS
+from weft.core.errors import UserError
+from weft.models.build import build_model
+from weft.models.model import freeze_slots, trainable_parameters
+from weft.training.run_folder import RunFolder
+
+# Settings that end so may differ: weights and token ids do not depend on them.
+WEIGHT_INDEPENDENT_SUFFIXES = ("dropout", "sample_size", "sparse")
+
+
+def expand_path(folder: str) -> Path:
+    return Path(folder).expanduser()
+
+
+def load_initial_model(recipe: Recipe) -> TrainedModel | None:
+    """Load the model that train.initial_model names, if it is set."""
+    return None if recipe.train.initial_model is None else load_model(expand_path(recipe.train.initial_model))
+
+
+def check_initial_model(recipe: Recipe) -> None:
+    """Raise UserError if train.initial_model is no model, or another one than this recipe describes."""
+    initial = recipe.train.initial_model
+    if initial is None:
+        if recipe.train.keep_optimizer:
+            raise UserError("is missing, but train.keep_optimizer is true: name the run whose optimizer to keep")
+        return
+    theirs, ours = weight_settings(load_model_recipe(expand_path(initial))), weight_settings(recipe)
+    different = [place for place in {*theirs, *ours} if theirs.get(place) != ours.get(place)]
+    if different:
+        place = min(different, key=lambda place: (not place.endswith(".type"), place))  # a type explains the others
+        more = f" (and {len(different) - 1} more)" if len(different) > 1 else ""
+        raise UserError(
+            f"{initial} holds another model: {place} is {theirs.get(place)} there and {ours.get(place)} here{more}. "
+            "Weights and tokenizers can be reused only if model and text are the same: start from the recipe of that "
+            "run, its config.yaml"
+        )
+
+
+def check_optimizer_state(recipe: Recipe) -> None:
+    """Raise UserError if the optimizer state of train.initial_model is wanted, but missing or of another optimizer."""
+    if recipe.train.initial_model is None or not recipe.train.keep_optimizer:
+        return
+    folder = expand_path(recipe.train.initial_model)
+    theirs, ours = (to_dict(one.train.optimizer, REGISTRY) for one in (load_model_recipe(folder), recipe))
+    if theirs != ours:
+        raise UserError(
+            f"true, but the optimizer of {folder} was {theirs}, and train.optimizer is {ours}: "
+            "write false (weft finetune: omit --keep-optimizer)"
+        )
+    if not checkpoint_paths(RunFolder(folder).checkpoints):
+        raise UserError(
+            f"true, but {folder} has no checkpoints, which hold the optimizer state: name the run folder (the --out "
+            "of weft train), not the model inside it, or write false"
+        )
+
+
+def load_optimizer_state(recipe: Recipe, report: Callable[[str], None]) -> dict[str, Tensor]:
+    """Load the optimizer state of train.initial_model, numbered as the weights of this run."""
+    folder = expand_path(str(recipe.train.initial_model))
+    checkpoint = load_newest_checkpoint(RunFolder(folder).checkpoints, report)
+    state = {} if checkpoint is None else checkpoint.groups["optimizer"]
+    return renumber_optimizer_state(state, trainable_names(load_model_recipe(folder)), trainable_names(recipe))
+
+
+def renumber_optimizer_state(state: Mapping[str, Tensor], old: Sequence[str], new: Sequence[str]) -> dict[str, Tensor]:
+    """Renumber the state from the trainable weights `old` to `new`; omit that of weights that are frozen now."""
+    numbers = {name: number for number, name in enumerate(new)}
+    renumbered = {}
+    for key, tensor in state.items():
+        prefix, number, name = split_state_key(key)
+        if old[number] in numbers:
+            renumbered[f"{prefix}{numbers[old[number]]}.{name}"] = tensor
+    return renumbered
+
+
+def split_state_key(key: str) -> tuple[str, int, str]:
+    """Split the name of an optimizer state such as rows.2.mean into prefix (rows.), weight number (2) and name."""
+    *prefix, number, name = key.split(".")
+    return "".join(f"{part}." for part in prefix), int(number), name
+
+
+def trainable_names(recipe: Recipe) -> list[str]:
+    """Return the names of the trainable weights, in order; they do not depend on the vocabulary."""
+    with torch.device("meta"):
+        model = build_model(recipe.model, SPECIAL_TOKENS, SPECIAL_TOKENS, joint=recipe.text.joint)
+    freeze_slots(model, recipe.train.freeze)
+    return list(trainable_parameters(model))
+
+
+def weight_settings(recipe: InferenceConfig) -> dict[str, Any]:
+    """Return the settings that weights and token ids depend on, by dotted place."""
+    node = to_dict(recipe, REGISTRY)
+    places = {**_flatten(node["model"], "model"), **_flatten(node["text"], "text")}
+    return {place: value for place, value in places.items() if not place.endswith(WEIGHT_INDEPENDENT_SUFFIXES)}
+
+
+def _flatten(node: Any, place: str) -> dict[str, Any]:
+    if not isinstance(node, dict):
+        return {place: node}
+    return {inner: value for name in node for inner, value in _flatten(node[name], f"{place}.{name}").items()}

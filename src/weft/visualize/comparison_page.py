@@ -1,0 +1,101 @@
+"""The HTML page of `weft compare`: scores of several systems, and sentences side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from weft.core.extras import require_extra
+from weft.core.formatting import pluralize
+from weft.core.templates import render_template, write_page
+from weft.metrics.comparison import Comparison, SystemScore
+from weft.metrics.score_report import format_p_value
+from weft.visualize.sentence_examples import (
+    best_lines,
+    degraded_lines,
+    improved_lines,
+    sentence_examples,
+    worst_lines,
+)
+
+SIGNIFICANCE_LEVEL = 0.05
+
+
+class ScoreCell(NamedTuple):
+    """A score as text. significance: the class of the difference in page.css; empty if it is not significant."""
+
+    value: str
+    interval: str
+    difference: str = ""
+    significance: str = ""
+
+
+def write_comparison_page(compare: Callable[[], Comparison], path: Path, metric: str, count: int) -> Comparison:
+    """Compare and write the page; raise UserError before the comparison if the path cannot be written."""
+    require_extra("plots", "weft compare --html")
+    return write_page(path, compare, lambda comparison: comparison_page(comparison, metric, count))
+
+
+def comparison_page(comparison: Comparison, metric: str, count: int) -> str:
+    """Render the page with `count` sentences of each kind, selected by their scores in `metric`."""
+    names, sentences = comparison.names(), comparison.sentence_scores(metric)
+    counts = f"{pluralize(len(names), 'system')} on {pluralize(len(comparison.data.references), 'line')}"
+    differences = [
+        (
+            name,
+            sentence_examples(comparison, sentences, improved_lines(sentences, number, count)),
+            sentence_examples(comparison, sentences, degraded_lines(sentences, number, count)),
+        )
+        for number, name in enumerate(names[1:], start=1)
+    ]
+    return render_template(
+        "weft.visualize",
+        "comparison.html.jinja",
+        contents=[],
+        title=f"Comparison: {', '.join(names)}",
+        summary=f"{counts}. {comparison.describe_method()}.",
+        names=names,
+        **score_values(comparison),
+        length_title=comparison.length_title(),
+        lengths=comparison.lengths,
+        frequency_title=comparison.frequency_title(),
+        frequencies=comparison.frequencies,
+        confusions=comparison.confusions(),
+        sentence_metric=metric,
+        better=sentences.better,
+        differences=differences,
+        worst=sentence_examples(comparison, sentences, worst_lines(sentences, count)),
+        best=sentence_examples(comparison, sentences, best_lines(sentences, count)),
+    )
+
+
+def score_values(comparison: Comparison) -> dict[str, object]:
+    """Return the values of the score table and the table of word errors for a template."""
+    results, errors = comparison.results, comparison.word_error_rates()
+    arrows = {"higher": "↑", "lower": "↓"}
+    return {
+        "metrics": [f"{name} {arrows[systems[0].score.better]}" for name, systems in results.items()],
+        "scores": [
+            [_score_cell(systems[number], systems[0]) for systems in results.values()] for number in range(len(errors))
+        ],
+        "score_signatures": [f"{name}: {systems[0].score.signature}" for name, systems in results.items()],
+        "edit_heads": ["", "word error rate", *(name for name, _ in errors[0].counts)],
+        "edit_rows": [
+            [name, f"{score.value:.1f} %", *(f"{count:,.0f}" for _, count in score.counts)]
+            for name, score in zip(comparison.names(), errors, strict=True)
+        ],
+    }
+
+
+def _score_cell(result: SystemScore, first: SystemScore) -> ScoreCell:
+    score = result.score
+    interval = "" if score.interval is None else f" ± {score.interval.half_width():.2f}"
+    if result.p is None:
+        return ScoreCell(f"{score.value:.2f}", interval)
+    difference = score.value - first.score.value
+    significance = ""
+    if result.p < SIGNIFICANCE_LEVEL and difference:
+        significance = "better" if (difference > 0) == (score.better == "higher") else "worse"
+    text = f"{difference:+.2f}, p = {format_p_value(result.p)}"
+    return ScoreCell(f"{score.value:.2f}", interval, text, significance)

@@ -1,0 +1,389 @@
+"""The HTML report of a training run (`weft report`): prepares the values of templates/run_report.html.jinja."""
+
+from __future__ import annotations
+
+import base64
+import io
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from importlib.metadata import version
+from math import log
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.checkpoints.run_log import curve_points
+from weft.checkpoints.trained_model import TrainedModel
+from weft.config.registry import REGISTRY
+from weft.config.serialization import non_default_settings, to_dict
+from weft.config.yaml_files import dump_yaml_inline
+from weft.core.errors import UserError
+from weft.core.extras import require_extra
+from weft.core.formatting import format_duration, pluralize
+from weft.core.templates import render_template, write_page
+from weft.data.data_report import data_report_rows
+from weft.data.languages import infer_language_pair, language_name
+from weft.inference.model_summary import slot_sizes, vocabulary_summary
+from weft.inference.scoring import ScoredPair
+from weft.metrics.scores import MetricScore
+from weft.models.model import count_parameters
+from weft.text.tokenizer import SPACE_SYMBOL, is_tokenizer
+from weft.training.finetuning import comparison_row
+from weft.training.finetuning_recipe import format_mix
+from weft.visualize.comparison_page import score_values
+from weft.visualize.heatmap import CELL_COLOR, heatmap_svg
+from weft.visualize.run_evaluation import (
+    LanguageModelEvaluation,
+    ModelInspection,
+    ReportData,
+    ReportOptions,
+    TranslationEvaluation,
+    collect_report_data,
+)
+from weft.visualize.run_summary import (
+    SPLIT_LABELS,
+    DistillationScores,
+    FinetuningScores,
+    RunSummary,
+    typical_pairs,
+)
+from weft.visualize.sentence_examples import (
+    SentenceExample,
+    best_lines,
+    median_lines,
+    sentence_examples,
+    sentence_histories,
+    worst_lines,
+)
+from weft.visualize.training_curves import StepAxis, chart_svg, format_value, training_charts, validation_table
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+MAX_SURPRISAL = 8.0  # bits, shown in full color
+MAX_NARROW_COLUMNS = 16  # two heat maps of at most so many columns fit side by side
+INSPECTION_HEADINGS = {"attention": "Attention", "frames": "Frame posteriors"}
+
+
+def write_run_report(run: RunSummary, path: Path, options: ReportOptions) -> ReportData:
+    """Evaluate the run and write its report; raise UserError before the evaluation if the path cannot be written."""
+    require_extra("plots", "weft report")
+    return write_page(path, lambda: collect_report_data(run, options), run_report_page)
+
+
+def run_report_page(report: ReportData) -> str:
+    run, origin, histories = report.run, report.origin, sentence_histories(report.run.history)
+    examples = [] if report.translation is None else _example_groups(report.translation, report.options.sentences)
+    sources = {source for source, _, _ in histories} | {line.source for _, lines in examples for line in lines}
+    return render_template(
+        "weft.visualize",
+        "run_report.html.jinja",
+        contents=[],
+        report=report,
+        title=f"{run.name}: a training run",
+        name=run.name,
+        about="; ".join(filter(None, [_architecture(run), report.outcome.describe(), origin.description])),
+        tiles=list(_tiles(report)),
+        findings=[
+            (
+                str(finding["diagnosis"]).replace("-", " "),
+                f"step {finding['step']:,}" if finding["step"] else "before training",
+                *(str(finding[key]) for key in ("observation", "cause", "advice")),
+            )
+            for finding in run.history.findings
+        ],
+        **_score_section(report),
+        **_curve_section(report),
+        finetuning=None if origin.finetuning is None else _finetuning_section(origin.finetuning),
+        distillation=None if origin.distillation is None else _distillation_section(origin.distillation),
+        examples=examples,
+        histories=histories,
+        images=_source_images(report.trained, filter(None, sources)),
+        is_language_model=report.trained is not None and report.trained.model.is_language_model,
+        inspection=None if report.inspection is None else _inspection_section(report.inspection),
+        **_data_section(report),
+        slots=_slot_rows(report.trained),
+        settings=list(_settings_groups(run)),
+        version=version("weft"),
+    )
+
+
+def _architecture(run: RunSummary) -> str:
+    """Describe languages and model, as far as file names and the recipe tell them."""
+    node = to_dict(run.recipe, REGISTRY)
+    types = {slot: (node["model"][slot] or {"type": "none"})["type"] for slot in ("encoder", "decoder", "frame_head")}
+    parts = ", ".join(f"{kind} {slot.replace('_', ' ')}" for slot, kind in types.items() if kind != "none")
+    if types["encoder"] == "none":
+        return f"A language model: {parts}"
+    try:
+        languages = " to ".join(map(language_name, infer_language_pair(node, "")))
+    except UserError:
+        languages = ""
+    return "; ".join(filter(None, [languages, f"{parts[:1].upper()}{parts[1:]}"]))
+
+
+def _tiles(report: ReportData) -> Iterator[tuple[str, str, str]]:
+    """Yield the label, the figure and a note for each figure at the top of the page."""
+    run, outcome = report.run, report.outcome
+    if outcome.best is not None:
+        yield f"Best {outcome.best.name}", f"{outcome.best.value:.2f}", f"in validation, at step {outcome.best.step:,}"
+    yield "Steps", f"{outcome.step:,}", "as planned" if outcome.status == "finished" else f"of {outcome.planned}"
+    if outcome.seconds:
+        yield "Time", format_duration(outcome.seconds), "of training and validation"
+    speeds = [value for _, value in curve_points(run.history.reports, "tokens_per_second")]
+    if speeds:
+        yield "Speed", f"{median(speeds):,.0f}", "target tokens per second, median"
+    if report.trained is not None:
+        yield "Parameters", _format_count(count_parameters(report.trained.model)), "weights of the model"
+    train = run.data_report.splits[0]
+    unit = "lines" if run.data_report.monolingual else "pairs"
+    yield f"Training {unit}", _format_count(train.pairs_kept), f"of {train.pairs_read:,} in the data"
+
+
+def _format_count(count: int) -> str:
+    return f"{count / 1e6:.1f} M" if count >= 1e6 else f"{count:,}"
+
+
+def _score_section(report: ReportData) -> dict[str, object]:
+    run, translation, language_model = report.run, report.translation, report.language_model
+    step = None if report.trained is None else report.trained.metrics.get("step")
+    values: dict[str, object] = {"names": ["language model"], "evaluation": translation or language_model}
+    if translation is not None:
+        comparison = translation.comparison
+        [confusions] = comparison.confusions()
+        values = values | score_values(comparison) | {"names": comparison.names(), "confusions": confusions}
+        values |= {"method": comparison.describe_method(), "sentence_metric": translation.sentences.metric}
+        values["better"] = translation.sentences.better
+    elif language_model is not None:
+        values |= _language_model_values(language_model, report.options.sentences)
+    has_unused_test_data = run.recipe.data.test and not report.options.test
+    return values | {
+        "at_step": f" (step {step:,})" if isinstance(step, int) else "",
+        "test_command": f"weft report {shlex.quote(str(run.folder.path))} --test" if has_unused_test_data else "",
+    }
+
+
+def _example_groups(evaluation: TranslationEvaluation, count: int) -> list[tuple[str, list[SentenceExample]]]:
+    comparison, scores = evaluation.comparison, evaluation.sentences
+    return [
+        (heading, sentence_examples(comparison, scores, select(scores, count)))
+        for heading, select in (("Worst", worst_lines), ("Median", median_lines), ("Best", best_lines))
+    ]
+
+
+def _language_model_values(evaluation: LanguageModelEvaluation, count: int) -> dict[str, object]:
+    order = sorted(evaluation.lines, key=lambda line: -line.perplexity)
+    groups = (("Highest perplexity", order[:count]), ("Lowest perplexity", order[::-1][:count]))
+    completions = [
+        (prompt, text.removeprefix(prompt)) if text.startswith(prompt) else ("", text)
+        for prompt, text in evaluation.completions
+    ]
+    return {
+        "perplexities": [(score.name, f"{score.value:.2f}", _format_signature(score)) for score in evaluation.scores],
+        "surprisals": [
+            (heading, [(f"{line.perplexity:,.1f}", _surprisals(line)) for line in lines]) for heading, lines in groups
+        ],
+        "completions": completions,
+    }
+
+
+def _format_signature(score: MetricScore) -> str:
+    """tokens:12|unknown:3 % -> 12 tokens, unknown 3 %."""
+    unit, *rest = score.signature.split("|")
+    name, _, number = unit.partition(":")
+    return ", ".join([f"{int(number):,} {name}", *(part.replace(":", " ") for part in rest)])
+
+
+def _surprisals(line: ScoredPair) -> list[tuple[str, str, str, str]]:
+    """Return for each token the space before it, its text, its share of the full color, and its surprisal in bits."""
+    rows = []
+    for token, score in zip(line.tokens, line.token_scores, strict=True):
+        bits = -score / log(2)
+        text = token.replace(SPACE_SYMBOL, " ").strip() or SPACE_SYMBOL
+        space = " " if token.startswith(SPACE_SYMBOL) else ""
+        rows.append((space, text, f"{min(1.0, bits / MAX_SURPRISAL):.2f}", f"{bits:.1f}"))
+    return rows
+
+
+def _curve_section(report: ReportData) -> dict[str, object]:
+    history, best = report.run.history, report.outcome.best
+    diagnosed = [finding["step"] for finding in history.findings if finding["step"]]
+    steps = StepAxis(report.outcome.step, None if best is None else best.step, diagnosed)
+    charts = [
+        (
+            chart.title,
+            [(series.name, series.color, format_value(series.points[-1][1])) for series in chart.series],
+            chart_svg(chart, steps),
+        )
+        for chart in training_charts(history, report.run.recipe.train.clip_norm)
+    ]
+    heads, rows = validation_table(history)
+    return {"charts": charts, "validation_heads": heads, "validation_rows": rows}
+
+
+def _finetuning_section(scores: FinetuningScores) -> dict[str, object]:
+    headings = {"new": "On the new data", "original": "On the original data"}
+    tables = []
+    for name, after in scores.after.items():
+        pairs = zip(scores.before.get(name, ()), after, strict=False)
+        tables.append((headings.get(name, name), [comparison_row(asdict(old), asdict(new)) for old, new in pairs]))
+    mixed = f"Mixed in: {format_mix(scores.mix)}." if scores.mix else "No original pairs were mixed in."
+    return {"note": mixed, "tables": tables}
+
+
+def _distillation_section(scores: DistillationScores) -> dict[str, object]:
+    metrics = [score.name for score in scores.systems[0].scores] if scores.systems else []
+    rows = [
+        [
+            system.model,
+            system.search,
+            system.engine,
+            *(f"{score.value:.2f}" for score in system.scores),
+            f"{scores.count / median(system.seconds):,.0f}",
+            f"{system.weights_bytes / 1e6:.1f}",
+            f"{system.speedup:.2f}",
+        ]
+        for system in scores.systems
+    ]
+    threads = pluralize(scores.threads, "thread")
+    return {
+        "heads": ["", "search", "engine", *metrics, "lines/s", "MB", "speed-up"],
+        "rows": rows,
+        "note": f"{scores.count:,} lines of {scores.lines}; {threads}; speeds are medians over alternating rounds.",
+    }
+
+
+def _source_images(trained: TrainedModel | None, names: Iterable[str]) -> dict[str, str]:
+    """Return data URIs of source images, as the model reads them; none for text, and unreadable files are left out."""
+    if trained is None or trained.source_tokenizer.modality == "text":
+        return {}
+    images = {}
+    for name in names:
+        try:
+            [columns] = trained.source_tokenizer.encode_rows([name]).split()
+        except UserError:
+            continue
+        images[name] = _png_data_uri(255 - columns.T)
+    return images
+
+
+def _png_data_uri(pixels: NDArray[np.uint8]) -> str:
+    from PIL import Image
+
+    file = io.BytesIO()
+    Image.fromarray(pixels).save(file, "PNG", optimize=True)
+    return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"
+
+
+class SettingLine(NamedTuple):
+    """A line of YAML. value: "" if nested lines follow."""
+
+    indent: str
+    key: str
+    path: str
+    value: str = ""
+    is_changed: bool = False
+
+
+class HeatmapView(NamedTuple):
+    source: str
+    output: str
+    remarks: Sequence[str]
+    svg: Markup
+    is_wide: bool
+
+
+def _inspection_section(inspection: ModelInspection) -> dict[str, object]:
+    views = [
+        HeatmapView(
+            view.source if view.image is None else Path(view.source).name,
+            view.output,
+            view.heatmap.remarks,
+            heatmap_svg(view.heatmap, view.image, view.spans),
+            view.heatmap.values.shape[1] > MAX_NARROW_COLUMNS,
+        )
+        for view in inspection.views
+    ]
+    heads = []
+    if inspection.heads is not None:
+        color = [int(CELL_COLOR[place : place + 2], 16) for place in (1, 3, 5)]
+        for layer, weights in enumerate(inspection.heads.layers, 1):
+            for number, values in enumerate(weights, 1):
+                pixels = np.empty((*values.shape, 4), np.uint8)
+                pixels[..., :3], pixels[..., 3] = color, (255 * values.clip(0, 1)).round()
+                heads.append((f"layer {layer}, head {number}", _png_data_uri(pixels)))
+    return {
+        "kind": inspection.kind,
+        "heading": INSPECTION_HEADINGS[inspection.kind],
+        "views": views,
+        "heads": heads,
+        "obstacle": inspection.obstacle,
+    }
+
+
+def _data_section(report: ReportData) -> dict[str, object]:
+    settings, trained = report.run.recipe.data, report.trained
+    heads, *rows = data_report_rows(report.run.data_report)
+    text = to_dict(report.run.recipe, REGISTRY)["text"]
+    sides = ["source and target"] if text["joint"] else ["source", "target"]
+    tokenizers = [text["source"], text["target"] or text["source"]]
+    return {
+        "data_heads": heads,
+        "data_rows": rows,
+        "data_files": [
+            (SPLIT_LABELS[split].removeprefix("the "), "; ".join(" and ".join(map(str, files)) for files in corpora))
+            for split, corpora in settings.files().items()
+        ],
+        "held_out_share": f"{settings.validation_fraction:.1%}"
+        if settings.validation_fraction and not settings.valid
+        else "",
+        "tokenizers": [(side, _describe_tokenizer(node)) for side, node in zip(sides, tokenizers, strict=False)],
+        "vocabulary": "" if trained is None else vocabulary_summary(trained),
+        "tokenized": [] if trained is None else _tokenized_pair(report, trained),
+    }
+
+
+def _describe_tokenizer(node: Mapping[str, Any]) -> str:
+    """{"type": "bpe", "size": 4000} -> bpe, size 4000."""
+    settings = (f"{name} {dump_yaml_inline(value)}" for name, value in node.items() if name != "type")
+    return ", ".join([node["type"], *settings])
+
+
+def _tokenized_pair(report: ReportData, trained: TrainedModel) -> list[list[str]]:
+    """Return the tokens of a typical pair, without sides that are images or empty."""
+    evaluation = report.translation or report.language_model
+    tokenized = []
+    for pair in typical_pairs([] if evaluation is None else evaluation.held_out.pairs, 1):
+        for tokenizer, line in zip((trained.source_tokenizer, trained.target_tokenizer), pair, strict=True):
+            if is_tokenizer(tokenizer) and line:
+                tokenized.append(tokenizer.tokens(tokenizer.encode([line])[0]))
+    return tokenized
+
+
+def _slot_rows(trained: TrainedModel | None) -> list[tuple[str, str, str]]:
+    slots = [] if trained is None else slot_sizes(trained.model)
+    return [(slot.name, slot.kind, f"{slot.parameters:,}") for slot in slots if slot.parameters]
+
+
+def _settings_groups(run: RunSummary) -> Iterator[tuple[str, str, list[SettingLine]]]:
+    """Yield the name, the changed settings and all lines of each part of the recipe."""
+    changed = non_default_settings(run.recipe, REGISTRY)
+    for name, node in to_dict(run.recipe, REGISTRY).items():
+        lines = list(_setting_lines(node, (name,), changed))
+        changes = [f"{line.path} {line.value}".replace(".type ", " ") for line in lines if line.is_changed]
+        yield name, ", ".join(changes), lines
+
+
+def _setting_lines(node: Mapping[str, Any], parents: tuple[str, ...], changed: set[str]) -> Iterator[SettingLine]:
+    for key, value in node.items():
+        path, indent = (*parents, key), "  " * (len(parents) - 1)
+        dotted = ".".join(path[1:])
+        if isinstance(value, dict):
+            yield SettingLine(indent, key, dotted)
+            yield from _setting_lines(value, path, changed)
+        else:
+            yield SettingLine(indent, key, dotted, dump_yaml_inline(value), ".".join(path) in changed)

@@ -1,0 +1,152 @@
+"""Example sentences of a page: which lines are shown, and the edits between each output and its nearest reference."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+import numpy as np
+
+from weft.checkpoints.run_log import TrainingHistory
+from weft.metrics.bleu import bleu_word_splitter
+from weft.metrics.comparison import Comparison, SentenceScores
+from weft.metrics.edit_distance import EditKind, align_edits
+from weft.metrics.error_rates import closest_reference
+from weft.metrics.scores import DEFAULT_OPTIONS, FloatArray, MetricOptions
+from weft.visualize.run_monitor import evenly_spaced
+
+MAX_HISTORY_STEPS = 6  # of a sentence over time
+
+
+class EditSpan(NamedTuple):
+    """Consecutive words with the same edit, or one substituted word.
+
+    text: words of the output, or of the reference if they are missing in the output. space: whether a space precedes.
+    """
+
+    kind: EditKind
+    space: bool
+    text: str
+    reference: str = ""  # the word that was substituted
+
+
+class ExampleOutput(NamedTuple):
+    name: str
+    score: str
+    edits: list[EditSpan]
+
+
+class SentenceExample(NamedTuple):
+    """A line, counted from 1, with the output of each system."""
+
+    line: int
+    source: str | None
+    references: Sequence[str]
+    outputs: list[ExampleOutput]
+
+
+def find_edits(output: str, references: Sequence[str], options: MetricOptions) -> list[EditSpan]:
+    """Return the edits that turn the nearest reference into the output; the options define words and equality."""
+    split, fold = bleu_word_splitter(options), str.lower if options.lowercase else str
+
+    def words(line: str) -> list[str]:
+        return [fold(word) for word in split(line)]
+
+    reference = closest_reference(output, references, words)
+    expected, written = _spaced_words(reference, split), _spaced_words(output, split)
+    edits = []
+    for edit in align_edits(words(reference), words(output)):
+        if edit.kind == "delete":
+            edits.append(EditSpan("delete", *next(expected)))
+        elif edit.kind == "insert":
+            edits.append(EditSpan("insert", *next(written)))
+        else:
+            edits.append(EditSpan(edit.kind, *next(written), reference=next(expected)[1]))
+    return list(_merge_edits(edits))
+
+
+def _spaced_words(line: str, split: Callable[[str], list[str]]) -> Iterator[tuple[bool, str]]:
+    """Yield each word of a line and whether a space precedes it; a word that the tokenizer changed gets one."""
+    end = 0
+    for word in split(line):
+        start = line.find(word, end)
+        yield start != end, word
+        end = start + len(word) if start >= 0 else end
+
+
+def _merge_edits(edits: Iterable[EditSpan]) -> Iterator[EditSpan]:
+    """Join neighbors of the same kind, except substitutions."""
+    for kind, group in groupby(edits, key=lambda edit: edit.kind):
+        if kind == "substitute":
+            yield from group
+        else:
+            first, *others = group
+            yield EditSpan(kind, first.space, first.text + "".join(" " * edit.space + edit.text for edit in others))
+
+
+def worst_lines(sentences: SentenceScores, count: int) -> list[int]:
+    """Return the lines with the worst mean over the systems, worst first."""
+    return _smallest(sentences.goodness().mean(0), count)
+
+
+def best_lines(sentences: SentenceScores, count: int) -> list[int]:
+    """Return the lines with the best mean over the systems, best first."""
+    return _smallest(-sentences.goodness().mean(0), count)
+
+
+def median_lines(sentences: SentenceScores, count: int) -> list[int]:
+    """Return the lines nearest to the median, worse ones first."""
+    goodness = sentences.goodness().mean(0)
+    nearest = _smallest(np.abs(goodness - np.median(goodness)), count)
+    return sorted(nearest, key=lambda line: float(goodness[line]))
+
+
+def improved_lines(sentences: SentenceScores, system: int, count: int) -> list[int]:
+    """Return the lines on which a system is better than the first, largest difference first."""
+    return _largest_positive(sentences.goodness()[system] - sentences.goodness()[0], count)
+
+
+def degraded_lines(sentences: SentenceScores, system: int, count: int) -> list[int]:
+    """Return the lines on which a system is worse than the first, largest difference first."""
+    return _largest_positive(sentences.goodness()[0] - sentences.goodness()[system], count)
+
+
+def _smallest(values: FloatArray, count: int) -> list[int]:
+    return [int(line) for line in np.argsort(values, kind="stable")[:count]]
+
+
+def _largest_positive(values: FloatArray, count: int) -> list[int]:
+    return [line for line in _smallest(-values, count) if values[line] > 0]
+
+
+def sentence_examples(comparison: Comparison, sentences: SentenceScores, lines: Iterable[int]) -> list[SentenceExample]:
+    data, options = comparison.data, comparison.settings.options
+    return [
+        SentenceExample(
+            line + 1,
+            None if data.sources is None else data.sources[line],
+            data.references[line],
+            [
+                ExampleOutput(
+                    system.name, f"{score:.1f}", find_edits(system.outputs[line], data.references[line], options)
+                )
+                for system, score in zip(data.systems, sentences.scores[:, line], strict=True)
+            ],
+        )
+        for line in lines
+    ]
+
+
+def sentence_histories(history: TrainingHistory) -> list[tuple[str, str, list[tuple[int, list[EditSpan]]]]]:
+    """Return source, reference and outputs at a few steps for each sentence that validations logged."""
+    logged = [validation for validation in history.validations if isinstance(validation.get("examples"), list)]
+    shown = evenly_spaced(logged, MAX_HISTORY_STEPS)
+    histories = []
+    for examples in zip(*(validation["examples"] for validation in shown), strict=False):
+        outputs = [
+            (validation["step"], find_edits(example["output"], [example["target"]], DEFAULT_OPTIONS))
+            for validation, example in zip(shown, examples, strict=True)
+        ]
+        histories.append((examples[0]["source"], examples[0]["target"], outputs))
+    return histories

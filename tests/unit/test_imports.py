@@ -1,0 +1,24 @@
+"""Packages that a task does not need are not imported for it."""
+
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    ("module", "unneeded"),
+    [
+        ("weft.inference.loader", ("weft.losses", "weft.optim", "weft.training", "weft.visualize")),
+        ("weft.inference.ctranslate2_backend", ("torch", "weft.losses", "weft.optim", "weft.models", "weft.training")),
+        ("weft.config.yaml_files", ("torch", "weft.models")),
+        ("weft.cli.main", ("torch", "numpy", "yaml", "weft.models", "weft.inference")),
+    ],
+)
+def test_a_module_does_not_import(module: str, unneeded: tuple[str, ...]) -> None:
+    program = f"import sys, {module}; print(*sys.modules)"
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    imported = result.stdout.split()
+    assert [
+        name for name in imported if name.startswith(tuple(f"{part}." for part in unneeded)) or name in unneeded
+    ] == []
