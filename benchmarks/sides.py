@@ -7,13 +7,12 @@ from itertools import islice
 from weft.config.recipe import Recipe
 from weft.core.seeds import seed_all
 from weft.data.batches import Batch
-from weft.training.batch_iterator import DataCursor, iterate_updates
 from weft.training.data_preparation import PreparedData
 from weft.training.distributed import CPU_RANK
 from weft.training.mixed_precision import resolve_precision
 from weft.training.progress import PlainDisplay
 from weft.training.run_components import TrainingComponents, build_components
-from weft.training.train_step import train_step
+from weft.training.train_step import DataCursor, iterate_updates, train_step
 
 
 class RecipeSide:
@@ -29,7 +28,9 @@ class RecipeSide:
     def __call__(self, batch: Batch, step: int) -> float:
         seed_all(self.settings.seed, "step", step)
         parts, rate = self.parts, self.parts.schedule(step)
-        sums = train_step(parts.strategy, parts.optimizer, [batch], step=step, learning_rate=rate, clip_norm=self.settings.clip_norm)
+        sums = train_step(
+            parts.strategy, parts.optimizer, [batch], step=step, learning_rate=rate, clip_norm=self.settings.clip_norm
+        )
         return sums.loss / sums.count
 
     def perplexity(self) -> float | None:

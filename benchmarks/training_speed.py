@@ -50,12 +50,11 @@ from weft.losses.objective import ObjectiveContext
 from weft.models.build import build_model
 from weft.models.model import count_parameters
 from weft.nn.positional_encoding import SinusoidalPositions
-from weft.training.batch_iterator import DataCursor, iterate_updates
 from weft.training.data_preparation import prepare_data
 from weft.training.distributed import CPU_RANK
 from weft.training.progress import open_display
 from weft.training.strategy import TrainingStrategy
-from weft.training.train_step import train_step
+from weft.training.train_step import DataCursor, iterate_updates, train_step
 
 RECIPE = RECIPES_FOLDER / "multi30k-en-de.yaml"
 

@@ -58,7 +58,13 @@ def model_of(shape: Shape, tokenizer: Tokenizer, norm: NormPlacement) -> Model:
 
 def recipe_of(shape: Shape, norm: NormPlacement) -> dict[str, Any]:
     embedding = {"type": "tokens", "dim": shape.dim, "positions": "sinusoidal"}
-    layers = {"type": "transformer", "layers": shape.layers, "heads": shape.heads, "ffn_dim": shape.hidden, "norm": norm}
+    layers = {
+        "type": "transformer",
+        "layers": shape.layers,
+        "heads": shape.heads,
+        "ffn_dim": shape.hidden,
+        "norm": norm,
+    }
     model = {"source": embedding, "encoder": layers, "target": embedding, "decoder": layers, "tie": "all"}
     return {"text": {"source": {"type": "whitespace"}, "joint": True}, "model": model}
 

@@ -47,7 +47,12 @@ def training(task: Training[Shape], parts: int) -> dict[str, Any]:
         "batch_tokens": task.batch_tokens // parts,
         "gradient_accumulation": parts,
         "optimizer": {"type": "adam", "beta2": 0.999, "epsilon": 1e-8},
-        "schedule": {"type": "linear", "learning_rate": task.rate, "warmup_steps": 0, "min_lr_ratio": 1.0},  # stays at the peak
+        "schedule": {
+            "type": "linear",
+            "learning_rate": task.rate,
+            "warmup_steps": 0,
+            "min_lr_ratio": 1.0,
+        },  # stays at the peak
         "clip_norm": task.clip,
         "log_every": task.updates,
     }

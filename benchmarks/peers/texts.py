@@ -15,7 +15,9 @@ CORPUS = "tatoeba-en-es"
 
 def read_recipe(name: str, data: Path, pieces: int) -> Recipe:
     """The recipe of this name with its files in `data`, and a joint BPE of so many pieces."""
-    return load_recipe(RECIPES_FOLDER / name, [f"data.folder={data}", f"text.source={{type: bpe, vocab_size: {pieces}}}"])
+    return load_recipe(
+        RECIPES_FOLDER / name, [f"data.folder={data}", f"text.source={{type: bpe, vocab_size: {pieces}}}"]
+    )
 
 
 def fetched_recipe(name: str, place: Path, pieces: int) -> Recipe:

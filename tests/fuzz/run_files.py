@@ -11,7 +11,6 @@ from weft.config.recipe_catalog import RECIPES_FOLDER
 from weft.config.registry import REGISTRY
 from weft.config.serialization import to_dict
 from weft.data.data_report import SideReport, SplitReport
-from weft.training.batch_iterator import DataCursor
 from weft.training.derived_runs import (
     DistillationRequest,
     FinetuningFolder,
@@ -30,7 +29,7 @@ from weft.training.run_folder import (
     reusable_state,
 )
 from weft.training.time_budget import TimeSpent
-from weft.training.train_step import MeterState, UpdateStats
+from weft.training.train_step import DataCursor, MeterState, UpdateStats
 from weft.training.trainer import TrainerState
 
 CONFIGS = sorted(RECIPES_FOLDER.glob("*.yaml"))

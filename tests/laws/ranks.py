@@ -97,7 +97,14 @@ def train(spread: TrainingStrategy) -> list[UpdateStats]:
     """Some updates, with gradients so large that they are clipped."""
     optimizer = SGD(spread.model.parameters(), momentum=0.9)
     return [
-        train_step(spread, optimizer, [rows_of(one, spread.ranks) for one in batches], step=step, learning_rate=0.1, clip_norm=0.5)
+        train_step(
+            spread,
+            optimizer,
+            [rows_of(one, spread.ranks) for one in batches],
+            step=step,
+            learning_rate=0.1,
+            clip_norm=0.5,
+        )
         for step, batches in enumerate(UPDATES, 1)
     ]
 

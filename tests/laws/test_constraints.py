@@ -49,7 +49,9 @@ def model(kind: str) -> TrainedModel:
 
 def translator(kind: str, batch_tokens: int = 4096) -> Translator:
     trained = model(kind)
-    return Translator(trained, BeamSearch(size=2, n_best=2), replace(trained.recipe.translate, batch_tokens=batch_tokens))
+    return Translator(
+        trained, BeamSearch(size=2, n_best=2), replace(trained.recipe.translate, batch_tokens=batch_tokens)
+    )
 
 
 def phrase(draws: Random) -> str:

@@ -110,7 +110,9 @@ def test_scores_are_the_same(kind: str, tmp_path: Path) -> None:
     for (source, target), scores in zip(pairs, theirs, strict=True):
         rows = [[*trained.target_tokenizer.encode([line])[0], 2] for line in (source, target)]
         with torch.inference_mode():
-            (ours,) = forced_scores(*model_steps(trained.model, Padded.from_rows(rows[:1]), 0.0), Padded.from_rows(rows[1:]))
+            (ours,) = forced_scores(
+                *model_steps(trained.model, Padded.from_rows(rows[:1]), 0.0), Padded.from_rows(rows[1:])
+            )
         assert scores == pytest.approx(ours.token_scores, abs=1e-4)
 
 

@@ -104,7 +104,9 @@ def test_limits_are_those_of_the_engines(to: str, tmp_path: Path) -> None:
     export(to, folder, tmp_path / "out")
     lengths, model = range(1, 300), model_of(to, tmp_path / "out")
     described = read_model_folder(folder)
-    assert [model.max_output_length(length) for length in lengths] == [described.max_output_length(length) for length in lengths]
+    assert [model.max_output_length(length) for length in lengths] == [
+        described.max_output_length(length) for length in lengths
+    ]
 
 
 @pytest.mark.parametrize("to", ["ctranslate2", "onnx"])
@@ -178,9 +180,7 @@ def test_what_is_not_utf_8_is_told(tmp_path: Path) -> None:
 
 def test_lines_are_translated_while_others_are_read(tmp_path: Path) -> None:
     export("ctranslate2", folder_of(TRANSFORMER, tmp_path), tmp_path / "out")
-    code = (
-        "from translate import translate_stream; parts = iter([b'ab'] * 9999); next(translate_stream(parts)); print(len([*parts]))"
-    )
+    code = "from translate import translate_stream; parts = iter([b'ab'] * 9999); next(translate_stream(parts)); print(len([*parts]))"
     run = subprocess.run([sys.executable, "-c", code], cwd=tmp_path / "out", capture_output=True, check=True)
     assert int(run.stdout) > 5000  # are left
 
@@ -192,7 +192,10 @@ def model_of(to: str, out: Path) -> Any:
 REFUSED: dict[str, tuple[dict[str, Any], list[str]]] = {
     "recurrent": (BAHDANAU, ["model.encoder is recurrent", "model.decoder is bahdanau"]),
     "language model": (LANGUAGE, ["model.source is none", "model.encoder is none"]),
-    "frame_head": (CTC, ["model.target is none", "model.encoder is recurrent", "model.decoder is none", "model.frame_head"]),
+    "frame_head": (
+        CTC,
+        ["model.target is none", "model.encoder is recurrent", "model.decoder is none", "model.frame_head"],
+    ),
 }
 
 

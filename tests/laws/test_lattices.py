@@ -101,6 +101,10 @@ def test_a_decoder_and_a_lattice_are_weighed() -> None:
     model = beside_a_decoder()
     paths, tokens, both = (
         objective(model, PAIRS, 1).total
-        for objective in (CTCLoss(GIVEN), REGISTRY[Objective]["cross-entropy"](GIVEN), JointCTCLoss(GIVEN, ctc_weight=0.3))
+        for objective in (
+            CTCLoss(GIVEN),
+            REGISTRY[Objective]["cross-entropy"](GIVEN),
+            JointCTCLoss(GIVEN, ctc_weight=0.3),
+        )
     )
     assert_close(both, 0.3 * paths + 0.7 * tokens)

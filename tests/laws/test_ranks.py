@@ -62,7 +62,9 @@ def test_two_ranks_learn_about_the_same_in_bfloat16(settings: TrainingConfig, tm
     names = ["encoder-transformer", "decoder-transformer", "decoder-luong"]
     on_two(train_each, tmp_path, replace(settings, precision="bfloat16"), names)
     for name in names:
-        wanted = torch.tensor([[one.loss, one.count, one.gradient_norm] for one in train(spread_of(name, CPU_RANK, DDP))])
+        wanted = torch.tensor(
+            [[one.loss, one.count, one.gradient_norm] for one in train(spread_of(name, CPU_RANK, DDP))]
+        )
         found = load_file(tmp_path / f"{name}.safetensors")
         assert {weight.dtype for weight in found.values()} == {torch.float32}
         assert_close(found["sums"], wanted, atol=0.1, rtol=0.05)

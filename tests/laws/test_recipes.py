@@ -30,7 +30,9 @@ from weft.training.train_step import train_step
 CONFIGS = sorted(RECIPES_FOLDER.glob("*.yaml"))
 TIED = SMALL | {"maxout_dim": SMALL["dim"]}  # what the head reads is as wide as an embedding, so that they can be one
 ALPHABET = 300  # pieces of a tokenizer whose size the text decides
-FITTING = batch((6, 6), (4, 4), (7, 2))  # no target is longer than its source, since some frame heads have a frame a token
+FITTING = batch(
+    (6, 6), (4, 4), (7, 2)
+)  # no target is longer than its source, since some frame heads have a frame a token
 
 
 @pytest.fixture(params=CONFIGS, ids=lambda path: path.stem)
@@ -50,7 +52,10 @@ def test_every_file_builds_at_its_own_size(recipe: Recipe) -> None:
 
 
 def test_every_file_passes_the_checks_before_training(recipe: Recipe) -> None:
-    data, train = replace(recipe.data, train=("a file",)), replace(recipe.train, initial_model=None)  # what only users have
+    data, train = (
+        replace(recipe.data, train=("a file",)),
+        replace(recipe.train, initial_model=None),
+    )  # what only users have
     check_recipe(replace(recipe, data=data, train=train))
 
 
@@ -87,7 +92,9 @@ def test_the_small_variant_of_every_file_learns(recipe: Recipe) -> None:
         TrainingStrategy(CPU_RANK, model, small.objective(GIVEN)),
     )
     pairs = [fitting(small)]
-    losses = [train_step(spread, optimizer, pairs, step=step, learning_rate=0.01, clip_norm=1.0).loss for step in range(1, 21)]
+    losses = [
+        train_step(spread, optimizer, pairs, step=step, learning_rate=0.01, clip_norm=1.0).loss for step in range(1, 21)
+    ]
     assert all(0 < loss < float("inf") for loss in losses)
     assert losses[-1] < 0.8 * losses[0]
 

@@ -163,7 +163,9 @@ def test_coverage_is_the_sum_of_the_weights_so_far() -> None:
     covered = np.zeros(5)
     for t in range(3):
         inner = [w["query.weight"] @ array(query[0, t]) + w["key.weight"] @ k for k in array(data.data[0])]
-        a = softmax(np.array([w["vector"] @ np.tanh(i + w["coverage"] * c) for i, c in zip(inner, covered, strict=True)]))
+        a = softmax(
+            np.array([w["vector"] @ np.tanh(i + w["coverage"] * c) for i, c in zip(inner, covered, strict=True)])
+        )
         np.testing.assert_allclose(array(weights[0, 0, t]), a, atol=1e-12)
         covered = covered + a
 

@@ -38,7 +38,11 @@ def torchs_weights(ours: RecurrentCell) -> dict[str, Tensor]:
 @pytest.mark.parametrize("run", [run_stepwise, lambda cell, x, states: cell.run(x, states)], ids=["stepped", "run"])
 @pytest.mark.parametrize(
     ("ours", "theirs"),
-    [(ElmanCell(5, 0, dim=7), nn.RNN), (GRUCell(5, 0, dim=7, reset_after=True), nn.GRU), (LSTMCell(5, 0, dim=7), nn.LSTM)],
+    [
+        (ElmanCell(5, 0, dim=7), nn.RNN),
+        (GRUCell(5, 0, dim=7, reset_after=True), nn.GRU),
+        (LSTMCell(5, 0, dim=7), nn.LSTM),
+    ],
     ids=["elman", "gru", "lstm"],
 )
 def test_cells_are_torchs(ours: Any, theirs: Any, run: Any) -> None:

@@ -55,7 +55,12 @@ def windows(x: Array, width: int, before: int) -> Array:
 
 def test_the_convs2s_encoder_is_the_papers() -> None:
     encoder = scattered(
-        ConvS2SEncoder(6, layers=1, dim=4, upper_layers=(ConvLayerGroup(dim=5, kernel_size=1), ConvLayerGroup(dim=5, kernel_size=5)))
+        ConvS2SEncoder(
+            6,
+            layers=1,
+            dim=4,
+            upper_layers=(ConvLayerGroup(dim=5, kernel_size=1), ConvLayerGroup(dim=5, kernel_size=5)),
+        )
     )
     x = half_padded(2, 6, 6)
     memory = encoder(x)
@@ -71,7 +76,9 @@ def test_the_convs2s_encoder_is_the_papers() -> None:
 
 
 def test_the_convs2s_decoder_is_the_papers() -> None:
-    decoder = scattered(ConvS2SDecoder(6, MemorySizes(6, 7), layers=1, dim=4, upper_layers=(ConvLayerGroup(dim=5, kernel_size=2),)))
+    decoder = scattered(
+        ConvS2SDecoder(6, MemorySizes(6, 7), layers=1, dim=4, upper_layers=(ConvLayerGroup(dim=5, kernel_size=2),))
+    )
     annotations, x = half_padded(2, 6, 6), sequence(2, 4, 6).data
     values = torch.randn(2, 6, 7, dtype=torch.float64)
     output, _ = decoder(x, decoder.start(Memory(annotations.data, values, annotations.mask)))
@@ -90,7 +97,9 @@ def test_the_convs2s_decoder_is_the_papers() -> None:
 
 
 def test_the_convolutional_encoder_is_the_papers() -> None:
-    encoder = scattered(ConvolutionalEncoder(6, layers=2, dim=8, kernel_sizes=(1, 4), value_layers=1, activation="tanh"))
+    encoder = scattered(
+        ConvolutionalEncoder(6, layers=2, dim=8, kernel_sizes=(1, 4), value_layers=1, activation="tanh")
+    )
     x = half_padded(2, 6, 6)
     memory = encoder(x)
     for row, length in enumerate(LENGTHS):

@@ -138,7 +138,9 @@ def test_a_beam_of_one_gives_an_exact_score_too() -> None:
 
 def test_a_language_model_and_a_bonus_count_with_their_weights() -> None:
     language = bigrams()
-    reading = PrefixBeamDecoder(given(language), size=100, n_best=4, language_model="lm", language_model_weight=0.7, token_bonus=0.3)
+    reading = PrefixBeamDecoder(
+        given(language), size=100, n_best=4, language_model="lm", language_model_weight=0.7, token_bonus=0.3
+    )
     for row, hypotheses in enumerate(reading(frames(), ANY)):
         scores = {
             output: math.log(probability) + 0.7 * sum(language_score(language, output)) + 0.3 * len(output)
@@ -154,7 +156,9 @@ def test_a_language_model_and_a_bonus_count_with_their_weights() -> None:
 def test_only_words_of_the_list_are_found(words: str, tmp_path: Path) -> None:
     file = tmp_path / "words.txt"
     file.write_text(words.replace("|", "\n") + "\n", "utf-8")
-    for row, hypotheses in enumerate(PrefixBeamDecoder(given(), size=100, n_best=100, word_list=str(file))(frames(), ANY)):
+    for row, hypotheses in enumerate(
+        PrefixBeamDecoder(given(), size=100, n_best=100, word_list=str(file))(frames(), ANY)
+    ):
         texts = {output: "".join("ab"[token - A] for token in output) for output in outputs(row)}
         allowed = {output for output, text in texts.items() if re.fullmatch(f"({words})*", text)}
         assert {one.tokens for one in hypotheses} == allowed
@@ -166,7 +170,9 @@ def test_only_words_of_the_list_are_found(words: str, tmp_path: Path) -> None:
 def test_a_narrow_beam_ends_with_a_whole_word(size: int, words: str, limit: int, tmp_path: Path) -> None:
     file = tmp_path / "words.txt"
     file.write_text(words.replace("|", "\n") + "\n", "utf-8")
-    for [hypothesis] in PrefixBeamDecoder(given(), size=size, word_list=str(file))(frames(), torch.tensor([limit, limit])):
+    for [hypothesis] in PrefixBeamDecoder(given(), size=size, word_list=str(file))(
+        frames(), torch.tensor([limit, limit])
+    ):
         assert re.fullmatch(f"({words})*", "".join("ab"[token - A] for token in hypothesis.tokens))
         assert len(hypothesis.tokens) <= limit
 

@@ -49,7 +49,9 @@ def log_softmax(x: Array) -> Array:
 
 @pytest.mark.parametrize("widths", [(), (6,), (6, 7)])
 def test_aligned_reads_each_position_alone(widths: tuple[int, ...]) -> None:
-    frame_head = AlignedHead(MemorySizes(WIDTH, WIDTH), CLASSES, hidden_dims=widths, length_prediction="classifier").double()
+    frame_head = AlignedHead(
+        MemorySizes(WIDTH, WIDTH), CLASSES, hidden_dims=widths, length_prediction="classifier"
+    ).double()
     frames = frame_head(memory())
     assert frames.lengths is not None
     for row, length in enumerate((3, 1)):
@@ -63,7 +65,9 @@ def test_aligned_reads_each_position_alone(widths: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize("widths", [(), (6,), (6, 7)])
 def test_dense_reads_all_places_at_once(widths: tuple[int, ...]) -> None:
-    frame_head = DenseHead(MemorySizes(WIDTH, WIDTH), CLASSES, max_length=LIMIT, hidden_dims=widths, length_prediction="classifier").double()
+    frame_head = DenseHead(
+        MemorySizes(WIDTH, WIDTH), CLASSES, max_length=LIMIT, hidden_dims=widths, length_prediction="classifier"
+    ).double()
     frames = frame_head(memory())
     assert frames.lengths is not None
     for row, length in enumerate((3, 1)):

@@ -26,7 +26,9 @@ from weft.models.model import Model
 
 PAIRS = batch((5, 6), (3, 4))
 SPACE, A, SEE, ZED = (VOCABULARY.index(piece) for piece in ("▁", "a", "see", "zed"))
-WORDS = Padded.from_rows([[A, SPACE, SEE, ZED, EOS], [ZED, ZED, SPACE, SPACE, A, A, A, EOS]])  # "a seezed", "zedzed  aaa"
+WORDS = Padded.from_rows(
+    [[A, SPACE, SEE, ZED, EOS], [ZED, ZED, SPACE, SPACE, A, A, A, EOS]]
+)  # "a seezed", "zedzed  aaa"
 
 
 @pytest.fixture(params=["decoder-luong", "decoder-transformer"])
@@ -142,7 +144,9 @@ def test_with_q_1_it_is_the_chance_to_misspell(model: Model) -> None:
     everything = Batch(Padded.from_rows([source] * len(written)), Padded.from_rows(written), ())
     pairs = zip(written, probabilities(model, everything), strict=True)
     wrong = sum(p[0, output[0]] * p[1, output[1]] for output, p in pairs if output != word)
-    loss = WordLoss(GIVEN, q=1.0, cross_entropy_weight=0.0)(model, Batch(Padded.from_rows([source]), Padded.from_rows([word]), (0,)), 1)
+    loss = WordLoss(GIVEN, q=1.0, cross_entropy_weight=0.0)(
+        model, Batch(Padded.from_rows([source]), Padded.from_rows([word]), (0,)), 1
+    )
     assert loss.total.item() == pytest.approx(wrong)
 
 
@@ -181,7 +185,9 @@ def taught_by(teacher: Model) -> DistillationLoss:
 def test_distillation_is_as_the_papers_write_it(model: Model, temperature: float, chunk_size: int) -> None:
     teacher = MODELS["decoder-bahdanau"]().requires_grad_(False)
     given = replace(GIVEN, load_model=lambda _: teacher)
-    objective = DistillationLoss(given, teacher="somewhere", weight=0.25, temperature=temperature, chunk_size=chunk_size)
+    objective = DistillationLoss(
+        given, teacher="somewhere", weight=0.25, temperature=temperature, chunk_size=chunk_size
+    )
     mask = PAIRS.target.mask
     logits = model.head(model.features(PAIRS).hidden)[mask]
     theirs = teacher.head(teacher.features(PAIRS).hidden)[mask]

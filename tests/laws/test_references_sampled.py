@@ -89,7 +89,10 @@ def test_negative_sampling_is_the_papers(head: LinearHead) -> None:
 @pytest.mark.parametrize("kind", [SampledSoftmaxLoss, BucketedVocabularyLoss])
 def test_with_all_classes_it_is_the_full_softmax(model: Model, kind: Callable[..., Objective]) -> None:
     weights = list(model.parameters())
-    loss, full = kind(GIVEN, sample_size=SIZE)(model, PAIRS, 1), CrossEntropyLoss(GIVEN, label_smoothing=0.0)(model, PAIRS, 1)
+    loss, full = (
+        kind(GIVEN, sample_size=SIZE)(model, PAIRS, 1),
+        CrossEntropyLoss(GIVEN, label_smoothing=0.0)(model, PAIRS, 1),
+    )
     assert_close(loss.total, full.total)
     assert float(loss.count) == float(full.count)
     gradients = (torch.autograd.grad(one.total, weights, allow_unused=True) for one in (loss, full))

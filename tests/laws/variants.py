@@ -232,7 +232,9 @@ def batch(*lengths: tuple[int, int], seed: int = 3) -> Batch:
 
     rows = [(row(source), row(target)) for source, target in lengths]
     indices = tuple(range(len(rows)))
-    return Batch(Padded.from_rows([source for source, _ in rows]), Padded.from_rows([target for _, target in rows]), indices)
+    return Batch(
+        Padded.from_rows([source for source, _ in rows]), Padded.from_rows([target for _, target in rows]), indices
+    )
 
 
 def as_pictures(pairs: Batch) -> Batch:

@@ -43,7 +43,7 @@ def entered(registry: str, code: str) -> str:
     """The registry with the imports at its top, and each entry put into its role."""
     lines = code.rstrip("\n").split("\n")
     imports = [line for line in lines if line.startswith("from ")]
-    for role, entry in re.findall(r'^    (\w+): \{("[\w-]+": \w+), \.\.\.$', code, re.MULTILINE):
+    for role, entry in re.findall(r'^    ([\w.]+): \{("[\w-]+": [\w.]+), \.\.\.$', code, re.MULTILINE):
         assert f"    {role}: {{" in registry
         registry = registry.replace(f"    {role}: {{", f"    {role}: {{{entry}, ", 1)
         lines.remove(f"    {role}: {{{entry}, ...")

@@ -73,7 +73,7 @@ def test_a_fixed_copy_is_good_and_trains(bad: Path, corpus: Path, tmp_path: Path
 
 def test_what_is_kept_stays(bad: Path, tmp_path: Path) -> None:
     out = tmp_path / "clean"
-    result = weft("check", bad / "train.src", bad / "train.tgt", "--fix", out, "--keep", "identical")
+    result = weft("check", bad / "train.src", bad / "train.tgt", "--fix", out, "--ignore", "identical")
     assert result.code == 1  # what is kept is still serious
     assert (out / "train.src").read_text("utf-8").count("a cat ") >= 60
     assert "собака" not in (out / "train.tgt").read_text("utf-8")

@@ -10,7 +10,9 @@ def test_systems_side_by_side(corpus: Path, tmp_path: Path) -> None:
     wanted, other = corpus / "test.tgt", corpus / "test.src"
     first = tmp_path / "perfect"
     first.write_bytes(wanted.read_bytes())
-    result = weft("compare", wanted, first, other, "--metric", "wer", "--html", tmp_path / "page.html", "--sentence-metric", "cer")
+    result = weft(
+        "compare", wanted, first, other, "--metric", "wer", "--html", tmp_path / "page.html", "--sentence-metric", "cer"
+    )
     assert (result.code, result.err) == (0, "")
     assert result.lines[0].startswith("20 lines; ± holds 95 % of 1,000 bootstrap samples; p: approximate randomization")
     rows = {words[0]: words[1:] for words in map(str.split, result.lines[2:5]) if words}

@@ -100,7 +100,10 @@ def test_a_language_model_is_loaded_and_counts(run: Path, data: Path) -> None:
         "train": {"steps": 10, "validation": {"lines": 0, "metrics": [], "best_metric": "perplexity"}},
     }
     model = weft.train(language, out=data / "language")
-    guided = [f"translate.frame_decoder={{type: prefix-beam, n_best: 2, language_model: '{model}', language_model_weight: 0.1}}"]
+    guided = [
+        "translate.frame_decoder={type: prefix-beam, n_best: 2, "
+        f"language_model: '{model}', language_model_weight: 0.1}}"
+    ]
     plain = ["translate.frame_decoder={type: prefix-beam, n_best: 2}"]
     [found], [alone] = (load_translator(run, overrides=one).translate(["abc"]) for one in (guided, plain))
     assert found.text == alone.text == "axyzzz"
@@ -115,9 +118,15 @@ def lines_of(path: Path) -> list[str]:
 
 
 MISTAKES = [
-    ("translate.search.size=3", "this model has no decoder, so its frames are decoded: set translate.frame_decoder instead"),
+    (
+        "translate.search.size=3",
+        "this model has no decoder, so its frames are decoded: set translate.frame_decoder instead",
+    ),
     ("translate.ctc_weight=0.5", "translate.ctc_weight: is 0.5, but this model does not have both a decoder and a"),
-    ("translate.frame_decoder=positions", "translate.frame_decoder: reads one token from each frame, but the frames of this"),
+    (
+        "translate.frame_decoder=position-wise",
+        "translate.frame_decoder: reads one token from each frame, but the frames of this",
+    ),
 ]
 
 

@@ -67,7 +67,12 @@ def test_validation_that_drifts(tmp_path: Path) -> None:
     node = toys.learning_recipe(tmp_path, "transformer")
     node["text"] = {"source": {"type": "character", "byte_fallback": True}}
     node["model"] = json.loads(json.dumps(node["model"]).replace('"dropout": 0.1', '"dropout": 0.0'))
-    node["train"] |= {"steps": 120, "log_every": 10, "average": None, "schedule": {"learning_rate": 0.02, "warmup_steps": 10}}
+    node["train"] |= {
+        "steps": 120,
+        "log_every": 10,
+        "average": None,
+        "schedule": {"learning_rate": 0.02, "warmup_steps": 10},
+    }
     node["train"]["validation"] = {"every": 10, "lines": 0, "metrics": [], "best_metric": "loss"}
     assert "overfitting" in diagnosed(node, tmp_path / "run")
 
@@ -159,7 +164,10 @@ def test_broken_weights_replace_nothing(corpus: Path, tmp_path: Path, monkeypatc
 
     monkeypatch.setattr(trainer, "train_step", breaking)
     node = toys.recipe(corpus)
-    node["train"] |= {"checkpoint_steps": 1, "validation": {"every": 1, "lines": 0, "metrics": [], "best_metric": "loss"}}
+    node["train"] |= {
+        "checkpoint_steps": 1,
+        "validation": {"every": 1, "lines": 0, "metrics": [], "best_metric": "loss"},
+    }
     with pytest.raises(UserError, match="no longer a finite number"):
         train(node, tmp_path / "run")
     assert (tmp_path / "run" / "checkpoints" / "step-00000005").is_dir()

@@ -58,7 +58,9 @@ def test_what_is_gained_and_lost_is_told(runs: dict[str, Path], new: Path, tmp_p
     assert set(validated).isdisjoint(learned)
     again = weft("finetune", runs["transformer"], new, *FEW, "--mix", "1", "--out", tmp_path / "run")
     assert again.lines == result.lines
-    told = run_report_page(collect_report_data(read_run_summary(tmp_path / "run"), ReportOptions(max_lines=3, sentences=1)))
+    told = run_report_page(
+        collect_report_data(read_run_summary(tmp_path / "run"), ReportOptions(max_lines=3, sentences=1))
+    )
     assert f"fine-tuned from {runs['transformer']}" in told
     home = next(score for score in kept["after"]["original"] if score["name"] == "chrf")
     assert f"{home['value']:.2f}" in told.split("On the original data")[1].split("</table>")[0]

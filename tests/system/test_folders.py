@@ -41,7 +41,9 @@ def test_a_run_tells_where_its_model_is_and_how_short_it_was(corpus: Path, tmp_p
     assert not any("warmup" in said for said in validated.said)
     start_training(toys.recipe(corpus, steps=4), tmp_path / "b", not_validated, settings=["data.valid=[]"])
     assert f"the last model is in {tmp_path}/b/last (there was no validation" in not_validated.said[-1]
-    assert not_validated.said[0].startswith("train.schedule.warmup_steps is 5, but the run has 4 steps: the learning rate")
+    assert not_validated.said[0].startswith(
+        "train.schedule.warmup_steps is 5, but the run has 4 steps: the learning rate"
+    )
     weights = [tmp_path / "b" / name / "weights.safetensors" for name in ("best", "last")]
     assert weights[0].read_bytes() == weights[1].read_bytes()
 

@@ -18,7 +18,12 @@ from weft.training.training_run import start_training
 def by_the_clock(corpus: Path, minutes: float) -> dict[str, Any]:
     node = toys.recipe(corpus)
     node["train"] |= {"steps": None, "minutes": minutes}
-    node["train"]["schedule"] = {"type": "warmup-stable-decay", "learning_rate": 0.01, "warmup_steps": 5, "decay_ratio": 0.6}
+    node["train"]["schedule"] = {
+        "type": "warmup-stable-decay",
+        "learning_rate": 0.01,
+        "warmup_steps": 5,
+        "decay_ratio": 0.6,
+    }
     return node
 
 

@@ -21,9 +21,9 @@ MISTAKES = [
     mistake("no such test set", ["check", *FILES, "--test", "{bad}/none.tsv"], "{bad}/none.tsv: there is no such file"),
     mistake("no such model", ["check", *FILES, "--tokenizer", "{bad}"], "{bad} is not a model folder"),
     mistake("torn model", ["check", *FILES, "--tokenizer", "{torn}"], "source.tokenizer.json"),
-    mistake("keep without fix", ["check", *FILES, "--keep", "empty"], "--keep only affects --fix"),
-    mistake("keep what", ["check", *FILES, "--fix", "{new}", "--keep", "emty"], 'did you mean "empty"?'),
-    mistake("keep a hint", ["check", *FILES, "--fix", "{new}", "--keep", "numbers"], "--keep numbers", "duplicate"),
+    mistake("keep without fix", ["check", *FILES, "--ignore", "empty"], "--ignore only affects --fix"),
+    mistake("keep what", ["check", *FILES, "--fix", "{new}", "--ignore", "emty"], 'did you mean "empty"?'),
+    mistake("keep a hint", ["check", *FILES, "--fix", "{new}", "--ignore", "numbers"], "--ignore numbers", "duplicate"),
     mistake("fix into the corpus", ["check", *FILES, "--fix", "{corpus}"], "{corpus} exists already", "--fix"),
     mistake("fix below a file", ["check", *FILES, "--fix", "{recipe}/x"], "{recipe}/x cannot be made"),
     mistake(

@@ -18,7 +18,12 @@ MISTAKES = [
     mistake("no such test", [*COMPARE, "--test", "t"], "'t' is not one of 'bootstrap', 'randomization'"),
     mistake("no training text", [*COMPARE, "--train", "{bad}/none"], "{bad}/none: there is no such file"),
     mistake("page in no folder", [*COMPARE, "--html", "{bad}/none/x.html"], "there is no folder {bad}/none"),
-    mistake("sentences without a page", [*COMPARE, "--sentence-metric", "wer"], "--sentence-metric only affects the page", "add --html FILE"),
+    mistake(
+        "sentences without a page",
+        [*COMPARE, "--sentence-metric", "wer"],
+        "--sentence-metric only affects the page",
+        "add --html FILE",
+    ),
     mistake("copies of no source", [*COMPARE, "--metric", "copy"], "copy needs the source", "--source FILE"),
     mistake("one string", ["distance", "a"], "Missing argument"),
     mistake("a cost below nothing", ["distance", "a", "b", "--insert", "-1"], "--insert", "greater than or equal to 0"),

@@ -12,9 +12,14 @@ MISTAKES = [
     mistake("no such place to go", [*EXPORT, "--format", "steam"], "--format", "steam"),
     mistake("nowhere to write", ["export", "{run}", "--format", "onnx"], "--out"),
     mistake("no model", ["export", "{bad}", "--format", "onnx", "--out", "{new}"], "{bad} is not a model folder"),
-    mistake("damaged", ["export", "{flipped}", "--format", "onnx", "--out", "{new}"], "weights.safetensors: is damaged"),
     mistake(
-        "taken", ["export", "{run}", "--format", "ctranslate2", "--out", "{bad}"], "{bad} exists already", "another --out"
+        "damaged", ["export", "{flipped}", "--format", "onnx", "--out", "{new}"], "weights.safetensors: is damaged"
+    ),
+    mistake(
+        "taken",
+        ["export", "{run}", "--format", "ctranslate2", "--out", "{bad}"],
+        "{bad} exists already",
+        "another --out",
     ),
     mistake(
         "in a file",
@@ -23,7 +28,9 @@ MISTAKES = [
         "another --out",
     ),
     mistake("precision of onnx", [*EXPORT, "--format", "onnx", "--precision", "int8"], "--precision int8", "omit it"),
-    mistake("shortlist of onnx", [*EXPORT, "--format", "onnx", "--shortlist"], "--shortlist needs --format ctranslate2"),
+    mistake(
+        "shortlist of onnx", [*EXPORT, "--format", "onnx", "--shortlist"], "--shortlist needs --format ctranslate2"
+    ),
     mistake("export of no shortlist", [*EXPORT, "--format", "ctranslate2", "--shortlist"], "has no shortlist"),
     mistake("check of ctranslate2", [*EXPORT, "--format", "ctranslate2", "--verify"], "--verify needs --format onnx"),
     mistake(
@@ -43,7 +50,9 @@ MISTAKES = [
     mistake("no shortlist", ["translate", "{run}", "--shortlist"], "has no shortlist", "weft shortlist"),
     mistake("shortlist of a text", ["shortlist", "{language}"], "reads no text"),
     mistake("shortlist of one file", ["shortlist", "{run}", "{recipe}"], "{recipe}"),
-    mistake("shortlist of nothing", ["shortlist", "{run}", "--per-token", "0"], "--per-token", "greater than or equal to 1"),
+    mistake(
+        "shortlist of nothing", ["shortlist", "{run}", "--per-token", "0"], "--per-token", "greater than or equal to 1"
+    ),
 ]
 
 

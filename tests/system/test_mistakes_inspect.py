@@ -16,7 +16,9 @@ MISTAKES = [
         "attention of no model", ["inspect", "attention", "{bad}/none", "a cat"], "{bad}/none: there is no such folder"
     ),
     mistake(
-        "empty sentence", [*ATTENTION, " "], 'the sentence is empty: write one in quotation marks, such as "A man sleeps."'
+        "empty sentence",
+        [*ATTENTION, " "],
+        'the sentence is empty: write one in quotation marks, such as "A man sleeps."',
     ),
     mistake("sentence without marks", [*ATTENTION, "a", "cat"], "unexpected extra argument", "cat"),
     mistake(
@@ -41,7 +43,9 @@ MISTAKES = [
     ),
     mistake("no layer 0", [*ATTENTION, "a cat", "--layer", "0"], "--layer", "greater than or equal to 1"),
     mistake("no such layer", [*ATTENTION, "a cat", "--layer", "2"], "--layer 2: this decoder has layers 1 to 1"),
-    mistake("no such head", [*ATTENTION, "a cat", "--layer", "1", "--head", "3"], "--head 3: this layer has heads 1 to 2"),
+    mistake(
+        "no such head", [*ATTENTION, "a cat", "--layer", "1", "--head", "3"], "--head 3: this layer has heads 1 to 2"
+    ),
     mistake("head of no layer", [*ATTENTION, "a cat", "--head", "1"], "--head 1: the layer is missing", "--layer N"),
     mistake(
         "layer of a recurrent model",

@@ -32,7 +32,9 @@ MISTAKES = [
         ["complete", "{language}", *["cat"] * 41],
         "has 41 tokens, but this model reads at most 40: give a shorter one",
     ),
-    mistake("one side of two", [*TRAIN, "data.monolingual=true"], "data.monolingual: true, but this model reads a source"),
+    mistake(
+        "one side of two", [*TRAIN, "data.monolingual=true"], "data.monolingual: true, but this model reads a source"
+    ),
     mistake("no source to read", [*TRAIN, "model.source=none"], "model.encoder: reads a source, but model.source is"),
     mistake("nobody to read", [*TRAIN, "model.encoder=none"], "model.encoder: reads no source", "model.source: none"),
     mistake(

@@ -25,7 +25,10 @@ MISTAKES = [
     mistake("short keys", ["serve", "{run}", "--api-keys", "{recipe}"], "{recipe}, line", "at least 16"),
     mistake("no such host", ["serve", "{run}", "--host", "256.1.1.1"], "--host 256.1.1.1", "cannot listen there"),
     mistake(
-        "no name", ["serve", "{run}", "--allowed-host", "http://a.b"], "--allowed-host http://a.b", "translate.example.org"
+        "no name",
+        ["serve", "{run}", "--allowed-host", "http://a.b"],
+        "--allowed-host http://a.b",
+        "translate.example.org",
     ),
     mistake("no such port", ["serve", "{run}", "--port", "70000"], "--port", "65535"),
     mistake(

@@ -31,7 +31,9 @@ MISTAKES = [
         "train.schedule",
         "warmup-stable-decay",
     ),
-    mistake("both kinds", [*TRAIN, "data.validation_fraction=0.1"], "data.validation_fraction", "data.valid names files"),
+    mistake(
+        "both kinds", [*TRAIN, "data.validation_fraction=0.1"], "data.validation_fraction", "data.valid names files"
+    ),
     mistake("missing recipe", ["train", "{bad}/none.yaml", "--out", "{new}"], "{bad}/none.yaml: there is no such file"),
     mistake("misspelled", ["train", "{bad}/brokn.yaml", "--out", "{new}"], "no such file; is it {bad}/broken.yaml?"),
     mistake("folder as recipe", ["train", "{bad}/f.yaml", "--out", "{new}"], "f.yaml: cannot be read: Is a directory"),
@@ -54,13 +56,26 @@ MISTAKES = [
     ),
     mistake("tied", [*TRAIN, "text.joint=false"], "model.tie: all needs one vocabulary", "text.joint=true"),
     mistake("tied widths", [*TRAIN, "model.source.dim=32"], "model.tie", "32 and 16"),
-    mistake("no last state", [*TRAIN, "model.decoder=bahdanau"], "model.decoder: bridge: summary: last needs", "summary: mean"),
+    mistake(
+        "no last state",
+        [*TRAIN, "model.decoder=bahdanau"],
+        "model.decoder: bridge: summary: last needs",
+        "summary: mean",
+    ),
     mistake("joint", [*TRAIN, "text.target=word"], "text.joint: true, but text.source and text.target differ"),
-    mistake("small bpe", [*TRAIN, "text.source={type: bpe, vocab_size: 9}"], "vocab_size 9 leaves no room beside the 256 tokens"),
+    mistake(
+        "small bpe",
+        [*TRAIN, "text.source={type: bpe, vocab_size: 9}"],
+        "vocab_size 9 leaves no room beside the 256 tokens",
+    ),
     mistake("half", [*TRAIN, "train.precision=float16"], "train.precision: float16 needs a CUDA GPU", "bfloat16"),
-    mistake("positions", [*TRAIN, "model.target.positions={type: learned, max_length: 40}"], "data.max_length: is 40", "40"),
+    mistake(
+        "positions", [*TRAIN, "model.target.positions={type: learned, max_length: 40}"], "data.max_length: is 40", "40"
+    ),
     mistake("no metric", [*TRAIN, "train.validation.metrics=[bleu, blue]"], "unknown metric 'blue'", "bleu"),
-    mistake("no choice", [*TRAIN, "train.validation.best_metric=ter"], "train.validation.best_metric: 'ter' is not measured"),
+    mistake(
+        "no choice", [*TRAIN, "train.validation.best_metric=ter"], "train.validation.best_metric: 'ter' is not measured"
+    ),
     mistake(
         "validation search",
         [*TRAIN, "train.validation.search={type: beam, size: 2, best: 3}"],
@@ -110,9 +125,13 @@ MISTAKES = [
     mistake("empty validation", [*TRAIN, "data.valid=['{bad}/empty.txt', '{bad}/empty.txt']"], "empty.txt", "no pair"),
     mistake("blank data", [*TRAIN, "data.train=['{bad}/blank.txt', '{bad}/blank.txt']"], "{bad}/blank.txt", "3 empty"),
     mistake(
-        "other fields", [*TRAIN, "data.train=['{bad}/other.jsonl']"], "other.jsonl, line 1", "'source'", "has en, de"
+        "other fields",
+        [*TRAIN, "data.train=['{bad}/other.jsonl']"],
+        "other.jsonl, line 1",
+        "'source'",
+        "Fields: en, de",
     ),
-    mistake("all too long", [*TRAIN, "data.max_length=1"], "no pair is left of 400 (5 duplicate, 395 too long); raise"),
+    mistake("all too long", [*TRAIN, "data.max_length=1"], "no pair is left of 400 (5 duplicate, 395 too long). Raise"),
     mistake(
         "cache in a file", [*TRAIN, "data.cache={recipe}"], "{recipe}", "the cache cannot be written", "data.cache"
     ),
@@ -144,7 +163,12 @@ def test_a_loss_that_is_not_finite_stops_with_advice(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    absurd = ["train.steps=9", "train.schedule.learning_rate=1e30", "train.schedule.warmup_steps=0", f"train.checkpoint_steps={steps}"]
+    absurd = [
+        "train.steps=9",
+        "train.schedule.learning_rate=1e30",
+        "train.schedule.warmup_steps=0",
+        f"train.checkpoint_steps={steps}",
+    ]
     monkeypatch.setattr(sys, "argv", ["weft", "train", str(places["recipe"]), "--out", str(tmp_path / "run"), *absurd])
     with pytest.raises(SystemExit) as caught:
         main()

@@ -49,9 +49,7 @@ MISTAKES = [
     ),
     mistake("int8 and torch", ["translate", "{run}", "--precision", "int8", "--backend", "torch"], "--precision int8"),
     mistake("best unseen", ["translate", "{run}", "--n-best", "3"], "--n-best", "--json"),
-    mistake(
-        "interactive file", ["translate", "{run}", "{recipe}", "--interactive"], "--interactive", "omit INPUT"
-    ),
+    mistake("interactive file", ["translate", "{run}", "{recipe}", "--interactive"], "--interactive", "omit INPUT"),
     mistake(
         "interactive for programs",
         ["translate", "{run}", "--interactive", "--json", "--attention", "--top-tokens", "2", "--output", "{new}"],

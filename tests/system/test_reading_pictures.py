@@ -76,11 +76,15 @@ def test_a_table_is_evaluated_from_its_own_folder(folder: Path) -> None:
 
 
 def test_its_report_shows_the_pictures(folder: Path) -> None:
-    told = run_report_page(collect_report_data(read_run_summary(folder / "run"), ReportOptions(max_lines=4, sentences=1)))
+    told = run_report_page(
+        collect_report_data(read_run_summary(folder / "run"), ReportOptions(max_lines=4, sentences=1))
+    )
     for part, name in (("Examples", "img"), ("Attention", "image")):
         assert f"<{name} " in told.split(f">{part}</h2>")[1].split("<h2")[0]
     (folder / "valid" / "1.png").rename(folder / "elsewhere.png")
-    gone = run_report_page(collect_report_data(read_run_summary(folder / "run"), ReportOptions(max_lines=4, sentences=1)))
+    gone = run_report_page(
+        collect_report_data(read_run_summary(folder / "run"), ReportOptions(max_lines=4, sentences=1))
+    )
     (folder / "elsewhere.png").rename(folder / "valid" / "1.png")
     assert "Not scored: " in gone
     assert "1.png" in gone

@@ -176,7 +176,11 @@ def test_a_changed_configuration_is_told(corpus: Path, tmp_path: Path, monkeypat
     train(toys.recipe(corpus, steps=4), tmp_path / "run")
     assert not any("the configuration has changed" in line for line in go_on(tmp_path / "run")[1])
     config = tmp_path / "run" / "config.yaml"
-    config.write_text(config.read_text("utf-8").replace("steps: 4\n", "steps: 5\n").replace("learning_rate: 0.01", "learning_rate: 0.02"))
+    config.write_text(
+        config.read_text("utf-8")
+        .replace("steps: 4\n", "steps: 5\n")
+        .replace("learning_rate: 0.01", "learning_rate: 0.02")
+    )
     end, said = go_on(tmp_path / "run")
     assert end == "done"
     (told,) = (line for line in said if line.startswith("the configuration has changed since step 4: "))

@@ -38,7 +38,16 @@ def test_past_the_queue_there_is_429_and_nothing_is_lost(runs: dict[str, Path]) 
 
 
 def test_what_takes_too_long_is_told(runs: dict[str, Path]) -> None:
-    limits = ("--limit", "timeout=1", "--limit", "batch_size=1", "--limit", "characters=1000000", "--limit", "texts=2000")
+    limits = (
+        "--limit",
+        "timeout=1",
+        "--limit",
+        "batch_size=1",
+        "--limit",
+        "characters=1000000",
+        "--limit",
+        "texts=2000",
+    )
     with serving(runs["bahdanau"], "--languages", "en:de", *limits) as server:
         answer = server.post("/v1/translate", {**MANY, "lines": [LINE] * 2000})
         assert (answer.status_code, answer.json().keys()) == (504, {"error"})
@@ -52,7 +61,16 @@ def test_what_takes_too_long_is_told(runs: dict[str, Path]) -> None:
 
 
 def test_what_nobody_waits_for_is_left(runs: dict[str, Path]) -> None:
-    limits = ("--limit", "timeout=600", "--limit", "batch_size=1", "--limit", "texts=2000", "--limit", "characters=1000000")
+    limits = (
+        "--limit",
+        "timeout=600",
+        "--limit",
+        "batch_size=1",
+        "--limit",
+        "texts=2000",
+        "--limit",
+        "characters=1000000",
+    )
     with serving(runs["bahdanau"], "--languages", "en:de", *limits) as server:
         with server.asking("/v1/translate", {**MANY, "lines": [LINE] * 2000}):
             server.until(lambda: queue_of(server) > 0)
@@ -86,7 +104,16 @@ def test_a_stop_finishes_what_was_accepted(runs: dict[str, Path]) -> None:
 
 
 def test_a_second_signal_ends_at_once(runs: dict[str, Path], tmp_path: Path) -> None:
-    limits = ("--limit", "timeout=600", "--limit", "batch_size=1", "--limit", "texts=2000", "--limit", "characters=1000000")
+    limits = (
+        "--limit",
+        "timeout=600",
+        "--limit",
+        "batch_size=1",
+        "--limit",
+        "texts=2000",
+        "--limit",
+        "characters=1000000",
+    )
     place = {"TMPDIR": str(tmp_path)}
     with serving(runs["bahdanau"], "--languages", "en:de", *limits, environment=place) as server:
         assert len(list(tmp_path.iterdir())) == 1  # the copy of the model

@@ -136,7 +136,10 @@ def test_what_is_wrong_is_told_once(recipe: Path, tmp_path: Path) -> None:
         (["model.source.sparse=true"], "model.source.sparse: true, but"),
         (["train.parallel=fsdp", "objective.decoder_input=free-running"], "train.parallel: fsdp, but"),
         (["train.parallel=fsdp", "objective.decoder_input=scheduled-sampling"], "train.parallel: fsdp, but"),
-        (["train.parallel=fsdp", "objective={type: minimum-risk, cross_entropy_weight: 0.5}"], "train.parallel: fsdp, but"),
+        (
+            ["train.parallel=fsdp", "objective={type: minimum-risk, cross_entropy_weight: 0.5}"],
+            "train.parallel: fsdp, but",
+        ),
     ],
 )
 def test_what_several_cannot_do_is_told(settings: list[str], told: str, recipe: Path, tmp_path: Path) -> None:
@@ -150,7 +153,9 @@ def test_what_several_cannot_do_is_told(settings: list[str], told: str, recipe: 
     [
         ("ddp", ["objective.decoder_input=scheduled-sampling"]),
         ("ddp", ["objective={type: minimum-risk, samples: 2, cross_entropy_weight: 0.5}"]),
-        pytest.param("fsdp", ["objective.decoder_input={type: scheduled-sampling, method: two-pass}"], marks=pytest.mark.slow),
+        pytest.param(
+            "fsdp", ["objective.decoder_input={type: scheduled-sampling, method: two-pass}"], marks=pytest.mark.slow
+        ),
         pytest.param("fsdp", ["objective={type: sampled-softmax, sample_size: 8}"], marks=pytest.mark.slow),
     ],
 )

@@ -24,7 +24,12 @@ def first(corpus: Path, tmp_path: Path) -> Path:
 def after(first: Path, corpus: Path, objective: dict[str, Any]) -> dict[str, Any]:
     """A recipe that goes on from there."""
     node = toys.recipe(corpus, "bahdanau", steps=4)
-    node["train"] |= {"initial_model": str(first), "seed": 2, "checkpoint_steps": 100, "validation": {"every": 4, "lines": 2}}
+    node["train"] |= {
+        "initial_model": str(first),
+        "seed": 2,
+        "checkpoint_steps": 100,
+        "validation": {"every": 4, "lines": 2},
+    }
     return {**node, "objective": objective}
 
 
@@ -95,6 +100,8 @@ def test_a_run_goes_on_only_with_the_teacher_that_it_began_with(
 
 def test_minimum_risk_is_for_a_model_that_has_learned_something(corpus: Path, tmp_path: Path) -> None:
     node = {**toys.recipe(corpus, "bahdanau", steps=1), "objective": RISK}
-    with pytest.raises(UserError, match=r"train.initial_model: is missing: minimum risk training samples from the model"):
+    with pytest.raises(
+        UserError, match=r"train.initial_model: is missing: minimum risk training samples from the model"
+    ):
         train(node, tmp_path / "run")
     assert train({**node, "objective": {**RISK, "cross_entropy_weight": 0.5}}, tmp_path / "run") == "done"

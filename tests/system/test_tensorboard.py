@@ -23,7 +23,10 @@ def shown(run: Path) -> dict[str, CurvePoints]:
 def told(run: Path) -> dict[str, CurvePoints]:
     """The same as the log has it."""
     history = read_history(run / "log.jsonl")
-    names = {"training": ("loss", "learning_rate", "gradient_norm", "tokens_per_second"), "validation": ("loss", "bleu", "chrf")}
+    names = {
+        "training": ("loss", "learning_rate", "gradient_norm", "tokens_per_second"),
+        "validation": ("loss", "bleu", "chrf"),
+    }
     groups = {"training": history.reports, "validation": history.validations}
     return {f"{group}/{name}": curve_points(groups[group], name) for group in groups for name in names[group]}
 

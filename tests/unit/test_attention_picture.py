@@ -105,7 +105,9 @@ def test_a_recurrent_decoder_has_one(bahdanau: Translator) -> None:
     assert found.source == ("the", "red", "cat", "sees", "a", "dog", "<end>")
     assert found.weights.shape == (len(found.target), 7)
     np.testing.assert_allclose(found.weights.sum(1), 1, atol=1e-5)
-    [only] = cross_attention_layers(bahdanau.trained.model, TracedExample(Padded.from_rows([[5, EOS]]), [6, 7, EOS], (), ()))
+    [only] = cross_attention_layers(
+        bahdanau.trained.model, TracedExample(Padded.from_rows([[5, EOS]]), [6, 7, EOS], (), ())
+    )
     assert only.shape == (1, 3, 2)
     with pytest.raises(UserError, match="one attention with one head"):
         attention_map(bahdanau, SENTENCE, layer=1)

@@ -59,7 +59,11 @@ def test_dropout_splits_words_whatever_the_order() -> None:
 
 
 def test_words_are_shown_as_they_are_written() -> None:
-    tokenizer = BPETokenizerTrainer(vocab_size=22, byte_fallback=False, min_frequency=1).train(["the red cats see a dog"]).reversed()
+    tokenizer = (
+        BPETokenizerTrainer(vocab_size=22, byte_fallback=False, min_frequency=1)
+        .train(["the red cats see a dog"])
+        .reversed()
+    )
     [row] = tokenizer.encode(["the red cats see"])
     assert len(row) > 4
     assert [span.name for span in word_spans([*row, EOS], tokenizer)] == ["see", "cats", "red", "the", "<end>"]

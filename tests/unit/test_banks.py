@@ -85,14 +85,18 @@ def test_banks_take_turns_and_the_highest_is_first() -> None:
 
 def test_a_wanted_token_that_is_probable_comes_once_and_counts_for_its_bank() -> None:
     log_probs = torch.tensor([[NEVER, NEVER, -4.0, -1.0, -1.1, -2.0]])
-    bank_transitions = BankTransitions(torch.tensor([[3, 3, 0]]), torch.tensor([[1, 1, 9]]), torch.tensor([0]), torch.tensor([1]))
+    bank_transitions = BankTransitions(
+        torch.tensor([[3, 3, 0]]), torch.tensor([[1, 1, 9]]), torch.tensor([0]), torch.tensor([1])
+    )
     assert order([[0.0]], log_probs, bank_transitions) == [(0, 3), (0, 4)]
 
 
 def test_what_a_bank_cannot_fill_goes_to_others() -> None:
     log_probs = torch.tensor([[NEVER, NEVER, NEVER, -1.0, -2.0, -3.0, -4.0]] * 2)
     nothing = torch.zeros(2, 1, dtype=torch.long)
-    bank_transitions = BankTransitions(torch.tensor([[6], [0]]), torch.tensor([[1], [0]]), nothing[:, 0], torch.tensor([1, 1]))
+    bank_transitions = BankTransitions(
+        torch.tensor([[6], [0]]), torch.tensor([[1], [0]]), nothing[:, 0], torch.tensor([1, 1])
+    )
     assert order([[0.0, -0.5]], log_probs, bank_transitions) == [(0, 6), (0, 3), (1, 3), (0, 4)]
 
 
@@ -103,5 +107,7 @@ def test_one_bank_is_the_order_of_the_scores() -> None:
     nothing = torch.zeros(12, 2, dtype=torch.long)
     bank_transitions = BankTransitions(nothing, nothing, nothing[:, 0], nothing[:, 0])
     log_probs[:, 0] = NEVER
-    for one, other in zip(bank_candidates(scores, log_probs, bank_transitions), best_candidates(scores, log_probs), strict=True):
+    for one, other in zip(
+        bank_candidates(scores, log_probs, bank_transitions), best_candidates(scores, log_probs), strict=True
+    ):
         assert torch.equal(one, other)

@@ -150,7 +150,12 @@ def test_unknown_and_bytes_are_counted(tmp_path: Path, settings: DataConfig) -> 
     corpus = corpus_of(tmp_path / "a.tsv", [("1 never seen", "ab"), ("2", "é")])
     tally = open_training_cache(corpus, TOKENIZER, ByteTokenizerTrainer().train([]), settings).statistics
     assert (tally.source.tokens, tally.source.unknown_tokens, tally.source.has_byte_fallback) == (4, 2, False)
-    assert (tally.target.tokens, tally.target.unknown_tokens, tally.target.byte_tokens, tally.target.has_byte_fallback) == (4, 0, 4, True)
+    assert (
+        tally.target.tokens,
+        tally.target.unknown_tokens,
+        tally.target.byte_tokens,
+        tally.target.has_byte_fallback,
+    ) == (4, 0, 4, True)
 
 
 def test_a_large_vocabulary_takes_wider_ids(tmp_path: Path, settings: DataConfig) -> None:

@@ -1,18 +1,25 @@
 """Figures in a page: every value is in them, they need nothing else, and text stays text."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from rich.console import Console
 
 from unit.elements import Elements
 from weft.checkpoints.run_log import TrainingHistory
+from weft.core.errors import UserError
+from weft.core.extras import EXTRA_MODULES
+from weft.metrics.comparison import Comparison
 from weft.text.word_alignment import TokenSpan
-from weft.visualize.figures import PAGE_COLORS, SERIES_COLORS, page_svg
+from weft.visualize.comparison_page import write_comparison_page
+from weft.visualize.figures import PAGE_COLORS, SERIES_COLORS, check_figure_path, page_svg
 from weft.visualize.heatmap import Heatmap, SourceImage, heatmap_svg
 from weft.visualize.run_monitor import format_tick
+from weft.visualize.terminal_dashboard import print_dashboard, run_dashboard
 from weft.visualize.training_curves import (
     AxisKind,
     LineChart,
@@ -52,7 +59,7 @@ def test_a_chart_is_drawn_and_described() -> None:
 def test_every_series_is_drawn_over_the_same_steps() -> None:
     axes = draw_chart(LOSS, StepAxis(200, best=50, diagnosed=[201])).axes[0]
     assert axes.get_xlim() == (0, 200)
-    drawn = [line.get_xydata().tolist() for line in axes.lines]  # type: ignore[union-attr]
+    drawn = [np.column_stack(line.get_data()).tolist() for line in axes.lines]
     for series in LOSS.series:
         assert [list(map(float, point)) for point in series.points] in drawn
     assert [200.0, 1.02] in [points[0] for points in drawn]  # a step that failed is marked at the last one
@@ -82,7 +89,7 @@ def test_thousands_of_points_become_few_and_no_peak_is_lost() -> None:
     points = [(step, 1.0) for step in range(10_000)]
     points[7_777] = (7_777, 99.0)
     chart = LineChart("x", [Series("x", 0, points)], "linear")
-    drawn = draw_chart(chart, StepAxis(10_000)).axes[0].lines[0].get_xydata().tolist()  # type: ignore[union-attr]
+    drawn = np.column_stack(draw_chart(chart, StepAxis(10_000)).axes[0].lines[0].get_data()).tolist()
     assert len(drawn) <= 1000
     assert [7_777.0, 99.0] in drawn
     assert len(chart_svg(chart, StepAxis(10_000))) < 40_000
@@ -181,3 +188,24 @@ def test_thousands_of_cells_are_few_elements() -> None:
     assert "title" not in seen.names
     assert len(seen.names) < 1500
     assert all(seen.words.count(name) == 2 for name in names[2:])
+
+
+def never() -> Comparison:
+    raise AssertionError
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        lambda: check_figure_path(Path("a.png")),
+        lambda: write_comparison_page(never, Path("page.html"), "chrf", 3),
+        lambda: print_dashboard([], Console()),
+        lambda: run_dashboard([], Console()),
+    ],
+)
+def test_missing_packages_are_named_with_their_extra(
+    command: Callable[[], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(EXTRA_MODULES, "plots", ("no_such_package",))
+    with pytest.raises(UserError, match=r"no_such_package.*pip install 'weft\[plots\]'"):
+        command()

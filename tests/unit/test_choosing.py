@@ -102,11 +102,13 @@ def test_a_larger_model_needs_more_data_and_more_time() -> None:
 
 def test_pairs_are_held_out_only_where_none_are_given() -> None:
     facts = CorpusProfile(30_000, SENTENCES, SENTENCES)
-    assert load_recipe(choices_to_document(choose_text_settings(situation(facts)))).data.validation_fraction == pytest.approx(
-        1000 / 30_000, rel=0.1
-    )
+    assert load_recipe(
+        choices_to_document(choose_text_settings(situation(facts)))
+    ).data.validation_fraction == pytest.approx(1000 / 30_000, rel=0.1)
     assert (
-        load_recipe(choices_to_document(choose_text_settings(situation(facts, has_validation=True)))).data.validation_fraction
+        load_recipe(
+            choices_to_document(choose_text_settings(situation(facts, has_validation=True)))
+        ).data.validation_fraction
         == 0.0
     )
 

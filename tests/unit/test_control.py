@@ -294,7 +294,8 @@ def test_mistakes_in_json_lines_are_told(line: str, told: str) -> None:
 
 
 def test_requests_are_read_from_json_lines() -> None:
-    line = '{"text": "a", "prefix": "p", "prefix_bias": 0.5, "include": ["b", ["c", "d "]], "ordered": true, "exclude": ["e"]}'
+    line = '{"text": "a", "prefix": "p", "prefix_bias": 0.5, "include": ["b", ["c", "d "]], "ordered": true, '
+    line += '"exclude": ["e"]}'
     full = Request("a", "p", 0.5, (("b",), ("c", "d")), 2, ("e",))
     assert list(parse_requests([line, "", '{"text": "a", "vocabulary": ["f"]}'])) == [
         full,

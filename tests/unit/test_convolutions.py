@@ -71,7 +71,12 @@ def test_gradients_of_the_layers_are_divided_by_the_attentions_and_those_of_the_
 def test_a_decoder_carries_the_last_inputs_of_each_layer_alone() -> None:
     torch.manual_seed(0)
     decoder = ConvS2SDecoder(
-        8, MemorySizes(8, 8), layers=1, dim=4, kernel_size=3, upper_layers=(ConvLayerGroup(dim=6, kernel_size=1), ConvLayerGroup(dim=6))
+        8,
+        MemorySizes(8, 8),
+        layers=1,
+        dim=4,
+        kernel_size=3,
+        upper_layers=(ConvLayerGroup(dim=6, kernel_size=1), ConvLayerGroup(dim=6)),
     )
     annotations = torch.randn(2, 5, 8)
     _, state = decoder(torch.randn(2, 9, 8), decoder.start(Memory(annotations, annotations, torch.ones(2, 5) > 0)))
@@ -79,7 +84,12 @@ def test_a_decoder_carries_the_last_inputs_of_each_layer_alone() -> None:
 
 
 def test_layers_of_other_sizes_are_written_as_blocks() -> None:
-    node = {"type": "convs2s", "layers": 2, "dim": 4, "upper_layers": [{"layers": 2, "dim": 6, "kernel_size": 1}, {"dim": 8}]}
+    node = {
+        "type": "convs2s",
+        "layers": 2,
+        "dim": 4,
+        "upper_layers": [{"layers": 2, "dim": 6, "kernel_size": 1}, {"dim": 8}],
+    }
     make = component_from_dict(node, Encoder, REGISTRY)
     assert to_dict(make, REGISTRY)["upper_layers"][1] == {"layers": 1, "dim": 8, "kernel_size": 3}
     sizes = [

@@ -33,7 +33,9 @@ def test_a_group_takes_another_token_where_the_penalty_outweighs_it(diversity: f
 
 def test_a_third_group_avoids_both_others() -> None:
     toy, state = fixed([0, 0, -9, -1, -1.2, -1.4], [0, 0, -0.1, -9, -9, -9])
-    search = DiverseBeamSearch(size=3, groups=3, diversity=0.5, n_best=3, length_penalty=NoLengthPenalty, stop_rule="top")
+    search = DiverseBeamSearch(
+        size=3, groups=3, diversity=0.5, n_best=3, length_penalty=NoLengthPenalty, stop_rule="top"
+    )
     (found,) = search(toy, state, torch.tensor([3]), LINES[:1])
     assert [one.tokens for one in found] == [(3,), (4,), (5,)]
 
@@ -48,7 +50,9 @@ def test_ending_is_not_avoided() -> None:
 
 def test_groups_take_turns() -> None:
     toy, state = fixed([0, 0, -99, -1, -1.1, -3, -3.1], [0, 0, -0.1, -99, -99, -99, -99])
-    two = DiverseBeamSearch(size=4, groups=2, diversity=9.0, n_best=2, length_penalty=NoLengthPenalty, stop_rule="limit")
+    two = DiverseBeamSearch(
+        size=4, groups=2, diversity=9.0, n_best=2, length_penalty=NoLengthPenalty, stop_rule="limit"
+    )
     (found,) = two(toy, state, torch.tensor([3]), LINES[:1])
     assert [one.tokens for one in found] == [(3,), (5,)]  # although (4,), in the first group, is better than (5,)
     wide = BeamSearch(size=4, n_best=2, length_penalty=NoLengthPenalty, stop_rule="limit")
@@ -57,7 +61,9 @@ def test_groups_take_turns() -> None:
 
 def test_the_best_come_first_and_there_are_more_different_ones() -> None:
     toy, limit = Toy(9, vocabulary=12, end=-1.0), torch.full((6,), 4)
-    rows = DiverseBeamSearch(size=6, groups=3, diversity=1.0, n_best=6, stop_rule="limit")(toy, toy.start(6), limit, LINES)
+    rows = DiverseBeamSearch(size=6, groups=3, diversity=1.0, n_best=6, stop_rule="limit")(
+        toy, toy.start(6), limit, LINES
+    )
     plain = BeamSearch(size=6, n_best=6, stop_rule="limit")(toy, toy.start(6), limit, LINES)
     for row in rows:
         ranks = [normalised(one, AverageLengthPenalty()) for one in row]
@@ -76,9 +82,7 @@ def test_one_output_is_the_best_that_the_groups_found() -> None:
 
 
 def test_groups_must_divide_the_beam() -> None:
-    with pytest.raises(
-        UserError, match="the beam size 5 cannot be divided into 2 equal groups"
-    ):
+    with pytest.raises(UserError, match="the beam size 5 cannot be divided into 2 equal groups"):
         DiverseBeamSearch(size=5, groups=2)
     with pytest.raises(UserError, match="best is 7 but the beam size is 6"):
         DiverseBeamSearch(n_best=7)

@@ -197,7 +197,9 @@ def test_of_a_search_that_differs_the_nearest_is_taken() -> None:
 def side(kind: str) -> SideProfile:
     sides = {"sentences": (12.0, 60.0, 3.0), "words": (1.0, 7.0, 1.0), "symbols": (6.0, 12.0, 90.0)}
     words, letters, uses = sides[kind]
-    made = SideProfile(words=words, letters=letters, distinct_words=40, uses_per_word=uses, spaceless=0.0, alphabet=frozenset("ab"))
+    made = SideProfile(
+        words=words, letters=letters, distinct_words=40, uses_per_word=uses, spaceless=0.0, alphabet=frozenset("ab")
+    )
     assert made.kind == kind
     return made
 

@@ -50,7 +50,10 @@ def test_the_references_of_a_table_serve_a_file_of_translations_too(tmp_path: Pa
 @pytest.mark.parametrize(
     ("files", "message"),
     [
-        ({"test.tsv": "go\tve\nrun\n"}, "test.tsv, line 2: expected a source and its references separated by tabs, got no tab"),
+        (
+            {"test.tsv": "go\tve\nrun\n"},
+            "test.tsv, line 2: expected a source and its references separated by tabs, got no tab",
+        ),
         ({"test.tsv": ""}, "test.tsv: is empty, so there are no lines to evaluate"),
         ({"test.tsv": "go\tve\n", "more": "vete\n"}, "test.tsv has its own references, in its columns: omit "),
         ({"test.en": "go\n"}, "test.en is a source without references. Add reference files, or give one .tsv"),

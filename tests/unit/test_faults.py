@@ -28,7 +28,9 @@ def test_copies_are_words_of_the_source_that_no_reference_has() -> None:
 
 
 def test_copies_need_a_source() -> None:
-    with pytest.raises(UserError, match=r"copy needs the source to count untranslated words: give the references as a \.tsv"):
+    with pytest.raises(
+        UserError, match=r"copy needs the source to count untranslated words: give the references as a \.tsv"
+    ):
         evaluate(["a"], [["a"]], ["copy"])
 
 

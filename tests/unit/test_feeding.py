@@ -53,7 +53,9 @@ def test_free_running_is_what_greedy_search_says(model: Model) -> None:
         assert said[row, : len(hypothesis.tokens)].tolist() == list(hypothesis.tokens)
 
 
-@pytest.mark.parametrize("feeding", [FreeRunning(), ScheduledSampling(schedule=lambda: always(0.0), prediction="argmax")])
+@pytest.mark.parametrize(
+    "feeding", [FreeRunning(), ScheduledSampling(schedule=lambda: always(0.0), prediction="argmax")]
+)
 def test_without_the_truth_it_does_not_matter(model: Model, feeding: DecoderInputPolicy) -> None:
     other = PAIRS._replace(target=PAIRS.target.with_data(PAIRS.target.data.clamp(min=3).roll(1, 0)))
     assert_close(feeding(model, PAIRS, 1), feeding(model, other, 1), atol=1e-12, rtol=0)

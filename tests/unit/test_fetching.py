@@ -13,8 +13,8 @@ from shlex import split as words_in
 from zipfile import ZipFile, ZipInfo
 
 import pytest
-from weft.cli.datasets import example_commands
 
+from weft.cli.datasets import example_commands
 from weft.config.yaml_files import parse_yaml
 from weft.core.errors import UserError
 from weft.data.corpus import Corpus

@@ -177,7 +177,7 @@ def test_attention_is_below_the_columns_it_is_about(layer: int | None, head: int
 
 
 def test_gates_are_of_sentences(picture: Path) -> None:
-    with pytest.raises(UserError, match="reads images, and this figure is about text.*weft inspect frames"):
+    with pytest.raises(UserError, match=r"reads images, and this figure is about text.*weft inspect frames"):
         gate_activations(reader_of_pictures(), str(picture))
 
 
@@ -198,7 +198,9 @@ def test_sizes_follow_the_picture() -> None:
 
     short, usual, long = layout(3, "a"), layout(40, "a"), layout(2000, "a")
     assert (short.cell_width, usual.width, long.cell_width) == (0.4, 12, 0.14)
-    assert all(one.image_height / 32 == pytest.approx(one.width / (2 * parts)) for one, parts in ((short, 3), (long, 2000)))
+    assert all(
+        one.image_height / 32 == pytest.approx(one.width / (2 * parts)) for one, parts in ((short, 3), (long, 2000))
+    )
     assert resolution(long.width, long.height) * long.width == pytest.approx(8000)
     assert (usual.angle, layout(40, "whole").angle) == (0, 90)
     assert layout(40, "whole").gap > usual.gap > layout(40).gap

@@ -179,7 +179,10 @@ def problems(recipe: dict[str, Any]) -> list[tuple[str, str]]:
 def test_a_lattice_needs_a_source() -> None:
     for frame_head in FRAME_HEADS.values():
         told = problems(node(frame_head, source="none", encoder="none"))
-        assert ("model.frame_head", "needs a source, but model.encoder is none: only a decoder can do without one") in told
+        assert (
+            "model.frame_head",
+            "needs a source, but model.encoder is none: only a decoder can do without one",
+        ) in told
 
 
 def test_an_embedded_encoder_needs_embeddings() -> None:

@@ -164,7 +164,9 @@ def test_an_embedding_of_letters_cannot_be_tied() -> None:
 def test_a_decoder_can_share_the_encoders_cells(*, orthogonal: bool) -> None:
     cell = partial(LSTMCell, dim=8, orthogonal=orthogonal)
     decoder = partial(SutskeverDecoder, cell=partial(StackedCell, cell=cell, layers=2), bridge=CopyBridge)
-    slots = replace(TINY, encoder=partial(RecurrentEncoder, cell=cell, layers=2, directions="backward"), decoder=decoder)
+    slots = replace(
+        TINY, encoder=partial(RecurrentEncoder, cell=cell, layers=2, directions="backward"), decoder=decoder
+    )
     alone = build_model(slots, ELEVEN, ELEVEN, joint=True)
     shared = build_model(replace(slots, decoder=partial(decoder, share_weights=True)), ELEVEN, ELEVEN, joint=True)
     cells = shared.encoder.sizes.cells

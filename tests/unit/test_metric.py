@@ -183,7 +183,7 @@ def test_a_string_is_not_a_list_of_references() -> None:
 
 
 def test_unknown_tokenizer() -> None:
-    with pytest.raises(UserError, match="unknown tokenizer '14a'. Use one of none, zh, 13a"):
+    with pytest.raises(UserError, match=r"unknown tokenizer '14a'\. Use one of none, zh, 13a"):
         only(["a"], [["a"]], "bleu", MetricOptions(tokenize="14a"))
 
 

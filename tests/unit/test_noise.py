@@ -236,7 +236,9 @@ def test_a_count_after_a_tab_says_how_many_copies() -> None:
 
 @pytest.mark.parametrize("count", ["many", "", "1.5", "-1", "²", "3\t4"])
 def test_what_is_no_count_is_told(count: str) -> None:
-    with pytest.raises(UserError, match=r"^words\.tsv, line 2: expected a word, or a word, a tab and a number of copies"):
+    with pytest.raises(
+        UserError, match=r"^words\.tsv, line 2: expected a word, or a word, a tab and a number of copies"
+    ):
         list(read_clean_lines(["one\t1", f"two\t{count}"], "words.tsv", 5))
 
 
@@ -283,7 +285,9 @@ def test_the_command_learns_and_leaves_out(tmp_path: Path) -> None:
     like, test = tmp_path / "like.tsv", tmp_path / "test.tsv"
     like.write_text("teh\tthe\nhte\tthe\n", "utf-8")
     test.write_text("teh\tthe\n", "utf-8")
-    out, told = weft("--learn-from", str(like), "--exclude", str(test), "--clean-rate", "0", "--copies", "50", text="the\n")
+    out, told = weft(
+        "--learn-from", str(like), "--exclude", str(test), "--clean-rate", "0", "--copies", "50", text="the\n"
+    )
     assert set(out.split("\n")) == {"hte\tthe", ""}
     left_out = 50 - out.count("\n")
     assert f"{left_out} pairs excluded, since the misspelling is in {test}" in told
@@ -292,7 +296,10 @@ def test_the_command_learns_and_leaves_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--rate", "dorp=1"], r'^--rate dorp=1: there is no kind of error "dorp"; did you mean "drop"\? \(the kinds are '),
+        (
+            ["--rate", "dorp=1"],
+            r'^--rate dorp=1: there is no kind of error "dorp"; did you mean "drop"\? \(the kinds are ',
+        ),
         (["--rate", "drop=often"], '^--rate drop=often: expected a number of at least 0, as in drop=2, got "often"$'),
         (["--rate", "drop"], '^--rate drop: expected a number of at least 0, as in drop=2, got ""$'),
         (["--rate", "drop=-1"], "^--rate drop=-1: expected a number of at least 0"),

@@ -272,4 +272,6 @@ def test_a_run_starts_with_the_same_tokenizers(folder: Path) -> None:
 
 
 def test_a_folder_to_start_from_must_be_there() -> None:
-    assert "train.initial_model: runs/none: there is no such folder. Give a run folder" in problems(starting("runs/none"))
+    assert "train.initial_model: runs/none: there is no such folder. Give a run folder" in problems(
+        starting("runs/none")
+    )

@@ -145,7 +145,9 @@ def test_what_an_unknown_word_became_is_looked_at_too() -> None:
         def __call__(self, step: StepFunction, state: State, limit: Tensor, lines: Tensor) -> list[list[Hypothesis]]:
             return [[looking(trained, "the Miller", "the Xx", [0, 1])]]
 
-    translator = Translator(trained, Says(), trained.recipe.translate, output_options=OutputOptions(replace_unknown=True))
+    translator = Translator(
+        trained, Says(), trained.recipe.translate, output_options=OutputOptions(replace_unknown=True)
+    )
     [one] = translator.translate([Request("the Miller", exclude=("Miller", "Xx"))])
     assert one.text == "the Miller"
     assert [told.met for told in one.constraint_checks] == [False, True]
@@ -192,7 +194,10 @@ def test_a_record_has_it_all(family: dict[str, Any]) -> None:
     trained = untrained(family)
     told = OutputOptions(alignment=True, attention=True, top_tokens=3)
     translator = Translator(
-        trained, BeamSearch(size=3, n_best=2, length_penalty=GNMTLengthPenalty), trained.recipe.translate, output_options=told
+        trained,
+        BeamSearch(size=3, n_best=2, length_penalty=GNMTLengthPenalty),
+        trained.recipe.translate,
+        output_options=told,
     )
     for translation in translator.translate(["abcde", "ab", ""])[:2]:
         record = json.loads(json.dumps(translation.record()))
@@ -231,7 +236,9 @@ def test_outputs_stand_in_the_order_of_their_ranks() -> None:
 
 def test_the_likeliest_do_not_depend_on_the_batch() -> None:
     trained = untrained(BAHDANAU)
-    translator = Translator(trained, GreedySearch(), trained.recipe.translate, output_options=OutputOptions(top_tokens=1))
+    translator = Translator(
+        trained, GreedySearch(), trained.recipe.translate, output_options=OutputOptions(top_tokens=1)
+    )
     lines = ["abcde", "a", "cb"]
     for one, line in zip(translator.translate(lines), lines, strict=True):
         [alone] = translator.translate([line])

@@ -28,7 +28,11 @@ def test_both_parts_are_the_whole_and_have_no_source_in_common(tmp_path: Path) -
 @given(st.text())
 def test_case_and_spaces_change_nothing(source: str) -> None:
     part = HoldoutSplit(0.5, is_held_out=True)
-    assert part.contains(source) == part.contains(f"  {source.casefold()}\t!") == part.contains(unicodedata.normalize("NFD", source))
+    assert (
+        part.contains(source)
+        == part.contains(f"  {source.casefold()}\t!")
+        == part.contains(unicodedata.normalize("NFD", source))
+    )
     assert part.contains(source) != HoldoutSplit(0.5, is_held_out=False).contains(source)
 
 

@@ -107,8 +107,14 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ),
     ({"translate": {"ctc_weight": 0.2}}, "translate.ctc_weight: is 0.2, but this model does not have both"),
     ({"translate": {"frame_decoder": "position-wise"}}, "translate.frame_decoder: "),
-    ({"translate": {"frame_decoder": {"type": "prefix-beam", "size": 2, "n_best": 3}}}, "translate.frame_decoder: n_best is 3 but the"),
-    ({"translate": {"frame_decoder": {"type": "prefix-beam", "language_model": "no/lm"}}}, "no/lm: there is no such folder"),
+    (
+        {"translate": {"frame_decoder": {"type": "prefix-beam", "size": 2, "n_best": 3}}},
+        "translate.frame_decoder: n_best is 3 but the",
+    ),
+    (
+        {"translate": {"frame_decoder": {"type": "prefix-beam", "language_model": "no/lm"}}},
+        "no/lm: there is no such folder",
+    ),
     (
         {"train": {"validation": {"frame_decoder": {"type": "prefix-beam", "word_list": "no.txt"}}}},
         "train.validation.frame_decoder: no.t",
@@ -124,9 +130,7 @@ def test_what_does_not_fit_is_told_before_data_is_read(changes: dict[str, Any], 
 
 def test_a_target_without_a_path_is_no_infinite_loss() -> None:
     pairs = batch((2, 6), (4, 3))  # 2 positions, 4 frames, for 5 tokens
-    with pytest.raises(
-        UserError, match=r"pair 1 has too few frames: its target needs \d, and its source gives 4"
-    ):
+    with pytest.raises(UserError, match=r"pair 1 has too few frames: its target needs \d, and its source gives 4"):
         CTCLoss(OBJECTIVE_GIVEN)(made(), pairs)
 
 

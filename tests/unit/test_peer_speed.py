@@ -70,7 +70,10 @@ def test_the_parts_make_the_same_update(tmp_path: Path) -> None:
     pieces = Pieces(tmp_path, pairs=10, vocabulary=50, source_tokens=80, target_tokens=120)
     job = Job(Training(SHAPE, updates=1, batch_tokens=4096), pieces, tmp_path)
     told = [yaml.safe_load(Path(one.command(job)[3]).read_text()) for one in toolkits("weft", "float32", parts=4)]
-    assert [(one["train"]["batch_tokens"], one["train"]["gradient_accumulation"]) for one in told] == [(4096, 1), (1024, 4)]
+    assert [(one["train"]["batch_tokens"], one["train"]["gradient_accumulation"]) for one in told] == [
+        (4096, 1),
+        (1024, 4),
+    ]
 
 
 def test_a_toolkit_that_is_not_known_is_told() -> None:

@@ -18,7 +18,6 @@ from weft.losses.cross_entropy import CrossEntropyLoss
 from weft.losses.objective import Loss, Objective
 from weft.models.model import Model
 from weft.optim.optimizers import SGD
-from weft.training.batch_iterator import prefetch
 from weft.training.distributed import CPU_RANK, RankGroup
 from weft.training.mixed_precision import (
     MixedPrecisionStrategy,
@@ -30,7 +29,7 @@ from weft.training.mixed_precision import (
 )
 from weft.training.progress import PlainDisplay
 from weft.training.strategy import TrainingStrategy
-from weft.training.train_step import NonFiniteError, train_step
+from weft.training.train_step import NonFiniteError, prefetch, train_step
 
 CPU, GPU = torch.device("cpu"), torch.device("cuda")
 PAIRS = batch((6, 3), (4, 4))
@@ -102,9 +101,7 @@ class Times:
 def after_an_update(model: Model, objective: Objective, kind: torch.dtype) -> list[torch.Tensor]:
     plain = TrainingStrategy(CPU_RANK, model, objective)
     spread = (
-        plain
-        if kind == torch.float32
-        else MixedPrecisionStrategy(CPU_RANK, model, objective, kind, TrainingStrategy)
+        plain if kind == torch.float32 else MixedPrecisionStrategy(CPU_RANK, model, objective, kind, TrainingStrategy)
     )
     train_step(spread, SGD(model.parameters()), [PAIRS], step=1, learning_rate=0.1, clip_norm=1.0)
     return [one.detach() for one in model.parameters()]

@@ -91,7 +91,9 @@ def test_every_span_of_500_sentences_survives_the_command(tmp_path: Path) -> Non
 @pytest.mark.parametrize("search", [BeamSearch(size=2), GreedySearch()], ids=["beam", "greedy"])
 def test_what_cannot_be_spelled_survives(search: Search) -> None:
     """A tokenizer of words, without capital letters and without most of the spans."""
-    _, ways = protecting(model(WordTokenizerTrainer(min_frequency=1, lowercase=True), TRANSFORMER), search, SENTENCES[:60])
+    _, ways = protecting(
+        model(WordTokenizerTrainer(min_frequency=1, lowercase=True), TRANSFORMER), search, SENTENCES[:60]
+    )
     assert "split" in ways
 
 
@@ -143,7 +145,9 @@ def test_what_survives(source: str, output: str, kept: list[bool]) -> None:
 
 def test_what_else_a_line_asks_for_is_told_apart() -> None:
     trained = model(BPETokenizerTrainer(vocab_size=400, min_frequency=1))
-    translator = Translator(trained, BeamSearch(size=3), trained.recipe.translate, output_options=OutputOptions(alignment=True))
+    translator = Translator(
+        trained, BeamSearch(size=3), trained.recipe.translate, output_options=OutputOptions(alignment=True)
+    )
     asked = Request("", "the", include=(("dog",),), exclude=("house",), protect=SPAN_KINDS)
     by_search, by_cutting, copied = translator.translate(
         [

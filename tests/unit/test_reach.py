@@ -82,7 +82,9 @@ def test_a_decoder_keeps_no_more_than_its_reach() -> None:
 
 def test_a_language_model_reaches_back_layer_by_layer() -> None:
     torch.manual_seed(0)
-    decoder = TransformerDecoder(8, MemorySizes(0, 0), layers=2, heads=2, ffn_dim=8, attention_window=2, dropout=0.0).double()
+    decoder = TransformerDecoder(
+        8, MemorySizes(0, 0), layers=2, heads=2, ffn_dim=8, attention_window=2, dropout=0.0
+    ).double()
     x = padded([10]).data.requires_grad_()
     nothing = x.new_zeros(1, 0, 0)
     output, _ = decoder(x, decoder.start(Memory(nothing, nothing, torch.ones(1, 0, dtype=torch.bool))))

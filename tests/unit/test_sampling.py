@@ -166,7 +166,9 @@ def test_the_impossible_is_never_drawn() -> None:
     assert Sampling()(toy, state, torch.tensor([3]), LINES[:1]) == [[]]
 
 
-@pytest.mark.parametrize("search", [GreedySearch(), BeamSearch(size=3, n_best=2), ExhaustiveSearch(n_best=2), Sampling()])
+@pytest.mark.parametrize(
+    "search", [GreedySearch(), BeamSearch(size=3, n_best=2), ExhaustiveSearch(n_best=2), Sampling()]
+)
 @pytest.mark.parametrize("prefix", [[], [3], [4, 3, 5]])
 def test_what_follows_a_prefix_has_the_scores_it_has_after_it(search: Search, prefix: list[int]) -> None:
     toy = Toy(2, end=-1.0)

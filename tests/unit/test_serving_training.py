@@ -35,7 +35,13 @@ def test_what_the_log_tells_is_told(tmp_path: Path) -> None:
     folder = write_run(tmp_path / "run", records)
     training = TrainingStatus(monitor_runs([folder, tmp_path / "later"]))
     run, later = asked(training)
-    assert (run["name"], run["state"], run["step"], run["total_steps"], run["progress"]) == ("run", "training", 50, 100, 0.5)
+    assert (run["name"], run["state"], run["step"], run["total_steps"], run["progress"]) == (
+        "run",
+        "training",
+        50,
+        100,
+        0.5,
+    )
     assert run["training"]["loss"] == {"steps": [1, 50], "values": [9.0, 5.0]}
     assert run["validation"]["bleu"] == {"steps": [50], "values": [12.0]}
     assert run["best"] == {"step": 50, "value": 12.0}

@@ -147,7 +147,9 @@ def test_alternatives_are_given_by_the_search_that_is_set(folders: dict[str, Pat
         UserError, match=r"--n-best 2: but --set makes translate.search greedy, which has one output: omit"
     ):
         load_translator(folders["transformer"], n_best=2, overrides=["translate.search=greedy"])
-    with pytest.raises(UserError, match=r"min_length_factor: is 3, but translate.max_length_factor 1: the minimum length"):
+    with pytest.raises(
+        UserError, match=r"min_length_factor: is 3, but translate.max_length_factor 1: the minimum length"
+    ):
         load_translator(folders["transformer"], overrides=["translate.min_length_factor=3"])
     found = load_translator(folders["transformer"], beam=3, overrides=["translate.search.length_penalty=gnmt"])
     assert len(found.translate(["abc"])[0].alternatives) == 1
@@ -302,7 +304,9 @@ def test_models_that_cannot_be_joined_are_told(folders: dict[str, Path], names: 
 def test_a_picture_model_cannot_join_a_text_model() -> None:
     text, other = untrained(TRANSFORMER), untrained(TRANSFORMER, 2)
     pictures = other._replace(source_tokenizer=ImageCodec(height=8, invert=False))
-    with pytest.raises(UserError, match="x reads image, but the first model text: an ensemble must read the same input"):
+    with pytest.raises(
+        UserError, match="x reads image, but the first model text: an ensemble must read the same input"
+    ):
         check_ensemble_member(text, pictures, Path("x"))
 
 
@@ -337,7 +341,12 @@ FUSIONS = [
     ("transformer", "transformer", "translate.fusion.model: ", "is not a language model. Train one with"),
     ("bytes", "language", "translate.fusion.model: the language model in ", "lacks 256 of the tokens"),
     ("transformer", "nowhere", "translate.fusion.model: nowhere: ", "there is no such folder"),
-    ("transformer", "language-backward", "generates lines backward, but this model forward", "text.target_order: forward"),
+    (
+        "transformer",
+        "language-backward",
+        "generates lines backward, but this model forward",
+        "text.target_order: forward",
+    ),
     ("ctc", "language", "translate.fusion: adds a language model to the steps of a decoder", "but this model has none"),
 ]
 

@@ -68,7 +68,9 @@ def test_a_shard_without_its_partner() -> None:
     told = "*.en matches 2 files and *.de 1, but each source file needs its target file; b.en has no partner"
     assert complaint("*.en", "*.de") == told
     write(c_de="Y")
-    assert complaint("*.en", "*.de").endswith("match the same number of files, but with different names; b.en has no partner")
+    assert complaint("*.en", "*.de").endswith(
+        "match the same number of files, but with different names; b.en has no partner"
+    )
 
 
 def test_shards_with_names_of_their_own_are_paired_by_their_order() -> None:

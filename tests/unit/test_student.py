@@ -135,7 +135,11 @@ def test_an_update_of_the_student_sees_and_does_what_the_teachers_did(tmp_path: 
     node["data"] |= {"drop_duplicates": False}
     node["train"] |= {"gradient_accumulation": 4, "clip_norm": None, "optimizer": {"type": "adam", "beta1": 0.8}}
     teacher, made = load_recipe(node), written(load_recipe(node), tmp_path / "run").recipe
-    assert (made.train.batch_tokens, made.train.gradient_accumulation, made.train.clip_norm) == (teacher.train.batch_tokens, 4, None)
+    assert (made.train.batch_tokens, made.train.gradient_accumulation, made.train.clip_norm) == (
+        teacher.train.batch_tokens,
+        4,
+        None,
+    )
     assert optimizer(made) == optimizer(teacher)
     assert not made.data.drop_duplicates
 
@@ -158,10 +162,14 @@ def test_settings_and_minutes_count_before_the_choices(tmp_path: Path) -> None:
 
 
 def test_tokenizers_are_the_teachers_but_for_their_noise(tmp_path: Path) -> None:
-    teacher = load_recipe(toys.recipe(tmp_path) | {"text": {"source": {"type": "bpe", "vocab_size": 300}, "joint": True}})
+    teacher = load_recipe(
+        toys.recipe(tmp_path) | {"text": {"source": {"type": "bpe", "vocab_size": 300}, "joint": True}}
+    )
     made = written(teacher, tmp_path / "run", "text.source.dropout=0.1").recipe
     assert to_dict(made, REGISTRY)["text"]["source"]["dropout"] == 0.1
-    with pytest.raises(UserError, match=r"text\.source\.vocab_size is set, but a student has the tokenizers of its teacher"):
+    with pytest.raises(
+        UserError, match=r"text\.source\.vocab_size is set, but a student has the tokenizers of its teacher"
+    ):
         written(teacher, tmp_path / "run", "text.source.vocab_size=400")
 
 

@@ -258,7 +258,8 @@ def test_save_and_load(learner: TokenizerTrainer, tmp_path: Path) -> None:
 
 def test_fingerprints_of_different_tokenizers_differ() -> None:
     assert (
-        BPETokenizerTrainer(vocab_size=300).train(LINES).fingerprint != BPETokenizerTrainer(vocab_size=301).train(LINES).fingerprint
+        BPETokenizerTrainer(vocab_size=300).train(LINES).fingerprint
+        != BPETokenizerTrainer(vocab_size=301).train(LINES).fingerprint
     )
 
 
@@ -287,7 +288,9 @@ def test_joint_is_one_tokenizer_over_both_sides() -> None:
 
 
 def test_not_joint_is_one_for_each_side() -> None:
-    text = TextConfig(source=CharacterTokenizerTrainer, target=partial(WordTokenizerTrainer, min_frequency=1), joint=False)
+    text = TextConfig(
+        source=CharacterTokenizerTrainer, target=partial(WordTokenizerTrainer, min_frequency=1), joint=False
+    )
     source, target = train_tokenizers(text, PAIRS, seed=1)
     assert source.unknown_id in source.encode_rows(["o"]).ids
     assert target.tokens(target.encode(["some house"])[0]) == ["▁some", "▁house"]
@@ -301,7 +304,9 @@ def test_joint_with_two_kinds_is_refused(target: type[CharacterTokenizerTrainer]
 
 
 def test_joint_with_the_same_kind_written_twice_is_fine() -> None:
-    text = TextConfig(source=partial(BPETokenizerTrainer, vocab_size=300), target=partial(BPETokenizerTrainer, vocab_size=300))
+    text = TextConfig(
+        source=partial(BPETokenizerTrainer, vocab_size=300), target=partial(BPETokenizerTrainer, vocab_size=300)
+    )
     source, target = train_tokenizers(text, PAIRS, seed=1)
     assert source is target
 

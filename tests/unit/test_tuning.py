@@ -147,7 +147,13 @@ def test_there_must_be_something_to_freeze_and_to_learn(model: dict[str, Any], s
 @pytest.mark.parametrize(
     ("files", "found"),
     [
-        ({"run/config.yaml": "", "run/data.json": '{"fingerprints": {"data.train": "a"}, "splits": [], "fixed_settings": {}}'}, True),
+        (
+            {
+                "run/config.yaml": "",
+                "run/data.json": '{"fingerprints": {"data.train": "a"}, "splits": [], "fixed_settings": {}}',
+            },
+            True,
+        ),
         ({"run/data.json": '{"some": "other data"}'}, False),  # what lies beside a model that was copied somewhere
         ({"run/data.json": "not even JSON"}, False),
         ({"run/config.yaml": "", "run/data.json": '{"fingerprints": [1, 2]}'}, False),
@@ -206,10 +212,16 @@ def test_what_a_person_sets_is_not_chosen() -> None:
 
 def test_the_table_says_which_way_is_better() -> None:
     before = {
-        "original": [{"name": "wer", "value": 10.0, "better": "lower"}, {"name": "bleu", "value": 1, "better": "higher"}]
+        "original": [
+            {"name": "wer", "value": 10.0, "better": "lower"},
+            {"name": "bleu", "value": 1, "better": "higher"},
+        ]
     }
     after = {
-        "original": [{"name": "wer", "value": 12.5, "better": "lower"}, {"name": "bleu", "value": 1, "better": "higher"}]
+        "original": [
+            {"name": "wer", "value": 12.5, "better": "lower"},
+            {"name": "bleu", "value": 1, "better": "higher"},
+        ]
     }
     lines = format_before_and_after(before, after, {"original": "valid.tsv"}, 0.5).split("\n")
     assert lines[0] == "mixed in: 0.5 original pairs per new pair"

@@ -166,7 +166,12 @@ def test_what_validation_measures_is_drawn_whatever_it_is(tmp_path: Path) -> Non
     names = [panel.name for panel in build_panels(watched(write_run(tmp_path / "run", records)))]
     assert names == ["loss", "bleu", "learning_rate", "gradient_norm", "tokens_per_second", "wer", "perplexity"]
     alone = write_run(tmp_path / "alone", [report(1), {"step": 1, "validation": {}}])
-    assert [panel.name for panel in build_panels(watched(alone))] == ["loss", "learning_rate", "gradient_norm", "tokens_per_second"]
+    assert [panel.name for panel in build_panels(watched(alone))] == [
+        "loss",
+        "learning_rate",
+        "gradient_norm",
+        "tokens_per_second",
+    ]
 
 
 class TestFollowing:

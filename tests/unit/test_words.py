@@ -62,7 +62,9 @@ def test_symbols_are_words() -> None:
 
 
 @pytest.mark.parametrize(
-    "learner", [CharacterTokenizerTrainer(), BPETokenizerTrainer(vocab_size=60, min_frequency=1, byte_fallback=False)], ids=repr
+    "learner",
+    [CharacterTokenizerTrainer(), BPETokenizerTrainer(vocab_size=60, min_frequency=1, byte_fallback=False)],
+    ids=repr,
 )
 def test_without_a_space_the_pieces_stay(learner: TokenizerTrainer) -> None:
     tokenizer = learner.train(LINES)

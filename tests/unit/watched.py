@@ -11,7 +11,14 @@ EXAMPLE = {"source": "a man sleeps", "target": "ein Mann schläft"}
 
 
 def report(step: int, loss: float = 3.0, **others: Any) -> dict[str, Any]:
-    told = {"epoch": 1, "learning_rate": 1e-3, "gradient_norm": 0.5, "tokens_per_second": 5000.0, "seconds": float(step), "seconds_left": 60.0}
+    told = {
+        "epoch": 1,
+        "learning_rate": 1e-3,
+        "gradient_norm": 0.5,
+        "tokens_per_second": 5000.0,
+        "seconds": float(step),
+        "seconds_left": 60.0,
+    }
     return {"step": step, "loss": loss, **told, **others}
 
 

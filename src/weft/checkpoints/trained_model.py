@@ -45,8 +45,8 @@ from weft.text.tokenizer import Tokenizer
 if TYPE_CHECKING:
     from weft.config.recipe import Recipe
 
+TRAINING_SECTIONS = ("objective", "train")  # of config.json; inference does not need them
 MAX_REGISTRATIONS = 4  # of a weight: as itself, and under each name by which it is shared
-TRAINING_SECTIONS = ("objective", "train")  # of config.json, which translating does not need
 EXTRA_REGISTRATIONS = 16  # more weights, which matter in small models
 
 
@@ -90,10 +90,8 @@ def load_model(path: Path) -> TrainedModel:
 
 def load_model_config(path: Path) -> InferenceConfig:
     """The settings of the model in a run or model folder, every file checked against the manifest."""
-    sections = _read_config_file(path)
-    return from_dict(
-        {name: sections[name] for name in sections if name not in TRAINING_SECTIONS}, InferenceConfig, REGISTRY
-    )
+    sections = {name: node for name, node in _read_config_file(path).items() if name not in TRAINING_SECTIONS}
+    return from_dict(sections, InferenceConfig, REGISTRY)
 
 
 def load_model_recipe(path: Path) -> "Recipe":

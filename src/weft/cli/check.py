@@ -49,7 +49,7 @@ def check(
         Path | None,
         typer.Option(metavar="FOLDER", help="Write a cleaned copy of the training data and a log of all changes."),
     ] = None,
-    keep: Annotated[
+    ignore: Annotated[
         list[str] | None,
         typer.Option(metavar="KIND", help="A kind of problem that --fix ignores, for example identical. Repeatable."),
     ] = None,
@@ -66,19 +66,21 @@ def check(
     files, settings = split_settings(data)
     if not files:
         raise UserError(USAGE)
-    if keep and fix is None:
-        raise UserError("--keep only affects --fix: add --fix FOLDER, or omit --keep.")
-    kept = parse_ignored_kinds(keep or [])
+    if ignore and fix is None:
+        raise UserError("--ignore only affects --fix: add --fix FOLDER, or omit --ignore.")
+    ignored = parse_ignored_kinds(ignore or [])
     inputs = read_check_inputs(files, settings, {"valid": valid or [], "test": test or []}, tokenizer)
     if fix is not None:
         check_cleaning_output(fix, inputs)
     with TemporaryDirectory(prefix="weft-") as name:
         checked = check_corpora(inputs, Path(name), _print_progress)
         if fix is not None:
-            print(f"weft: {clean_training_data(inputs, checked, kept, fix, Path(name)).summary(fix)}", file=sys.stderr)
+            print(
+                f"weft: {clean_training_data(inputs, checked, ignored, fix, Path(name)).summary(fix)}", file=sys.stderr
+            )
     reports = checked.corpora
     print(dumps(check_reports_to_json(reports), ensure_ascii=False) if json else format_check_reports(reports))
-    if has_serious_problems(reports, 0 if fix is None else FIXABLE & ~kept):
+    if has_serious_problems(reports, 0 if fix is None else FIXABLE & ~ignored):
         raise typer.Exit(1)
 
 

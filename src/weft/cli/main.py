@@ -32,6 +32,7 @@ from weft.cli.train import train
 from weft.cli.translate import translate
 from weft.cli.watch import watch
 from weft.core.errors import UserError
+from weft.core.extras import missing_module_error
 from weft.core.hardware import keep_freed_memory
 
 app = typer.Typer(
@@ -74,6 +75,11 @@ def main() -> NoReturn:
         sys.exit(0)
     except UserError as error:
         message = str(error)
+    except ModuleNotFoundError as error:
+        missing = missing_module_error(error)
+        if missing is None:
+            raise
+        message = str(missing)
     except OSError as error:  # for example a full disk
         message = f"{error.filename}: {error.strerror}" if error.filename else str(error)
     print(wrap_for_terminal(f"weft: {message}"), file=sys.stderr)

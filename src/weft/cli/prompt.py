@@ -8,12 +8,12 @@ from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 from rich.console import Console, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from weft.cli.prompt_display import (
     dim_note,
     indent,
+    make_table,
     render_all_alternatives,
     render_alternatives,
     render_attention,
@@ -215,8 +215,8 @@ def _set_sampling(state: PromptState, argument: str) -> PromptAnswer:
         message = f'a temperature is a number above 0, for example :sample 5 0.8, found "{temperature_text.strip()}"'
         raise UserError(message) from None
     check_overrides(state.translator.trained, ["translate.search=sampling"])
-    settings = {"type": "sampling", "n_best": count, "temperature": temperature}
-    return _retranslate(_with_search(state, dump_yaml_inline(settings)))
+    search = dump_yaml_inline({"type": "sampling", "n_best": count, "temperature": temperature})
+    return _retranslate(_with_search(state, search))
 
 
 def _resample(state: PromptState, _argument: str) -> PromptAnswer:
@@ -237,7 +237,7 @@ def _quit(state: PromptState, _argument: str) -> PromptAnswer:
 
 
 def _show_help(state: PromptState, _argument: str) -> PromptAnswer:
-    table = Table(box=None, padding=(0, 2, 0, 0), show_header=False, pad_edge=False)
+    table = make_table()
     rows = [(f":{command.name} {command.arguments}".rstrip(), command.description) for command in COMMANDS]
     for usage, description in [*BASIC_HELP, *rows]:
         table.add_row(Text(usage, "bold", no_wrap=True), Text(description))

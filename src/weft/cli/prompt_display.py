@@ -183,7 +183,7 @@ def _underline_differences(first: str, other: str) -> Text:
 
 def render_alternatives(number: int, word: WordPrediction) -> RenderableType:
     """Return the numbered alternatives at a position."""
-    table = _make_table("right", "left", "right", "left")
+    table = make_table("right", "left", "right", "left")
     for row, alternative in enumerate(word.alternatives, 1):
         probability = exp(alternative.score)
         mark = " current" if alternative.token == _first_token(word) else ""
@@ -196,7 +196,7 @@ def render_alternatives(number: int, word: WordPrediction) -> RenderableType:
 
 def render_all_alternatives(annotated: AnnotatedTranslation) -> RenderableType:
     """Return every word with some alternatives."""
-    table = _make_table("right", "left", "right", no_wrap=True)
+    table = make_table("right", "left", "right", no_wrap=True)
     table.add_column(no_wrap=True, overflow="ellipsis")
     for number, word in enumerate([*annotated.words, annotated.end], 1):
         probability = _format_probability(_joint_probability(word.scores))
@@ -205,7 +205,7 @@ def render_all_alternatives(annotated: AnnotatedTranslation) -> RenderableType:
     return with_blank_lines(indent(table))
 
 
-def _make_table(*columns: JustifyMethod, no_wrap: bool = False) -> Table:
+def make_table(*columns: JustifyMethod, no_wrap: bool = False) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False, pad_edge=False)
     for justify in columns:
         table.add_column(justify=justify, no_wrap=no_wrap)

@@ -10,6 +10,7 @@ import typer
 
 from weft.cli.options import BackendOption, BeamOption, DeviceOption, PrecisionOption
 from weft.core.errors import UserError
+from weft.core.extras import require_extra
 
 if TYPE_CHECKING:
     from weft.data.languages import LanguagePair
@@ -49,6 +50,7 @@ def serve(
     device: DeviceOption = "auto",
 ) -> None:
     """Serve one or more models over HTTP, with the LibreTranslate API and more."""
+    require_extra("serve", "weft serve")
     from weft.serve.auth import ApiKeys, allowed_hosts, parse_host_names, read_api_keys
     from weft.serve.limits import parse_limits
     from weft.visualize.run_monitor import monitor_runs

@@ -1,113 +1,86 @@
 """The registry: role -> name -> class, for everything that a recipe can name.
 
-Components of trained models are in a literal table here, those of training in training_registry.py, which is imported
-only when one of its roles is used: translating needs neither losses nor optimizers. The laws discover components here.
+Components of trained models are in the table here, those of training in training_registry.py, which is imported only
+when one of its roles is used: translating needs neither losses nor optimizers. The laws discover components here.
 """
 
 from collections.abc import Iterator, Mapping
 
 from weft.data.image_codec import ImageCodecTrainer
+from weft.decoding import ctc_decoder, length_penalty
 from weft.decoding.beam import BeamSearch
-from weft.decoding.ctc_decoder import BestPathDecoder, PrefixBeamDecoder
 from weft.decoding.diverse_beam import DiverseBeamSearch
 from weft.decoding.exhaustive import ExhaustiveSearch
 from weft.decoding.greedy import GreedySearch
-from weft.decoding.length_penalty import (
-    AverageLengthPenalty,
-    GNMTLengthPenalty,
-    LengthPenalty,
-    NoLengthPenalty,
-    WordReward,
-)
 from weft.decoding.non_autoregressive import PositionwiseDecoder
 from weft.decoding.sampling import Sampling
 from weft.decoding.search import FrameDecoder, Search
-from weft.models.convs2s import ConvS2SDecoder, ConvS2SEncoder
+from weft.models import convs2s, empty_slots, heads, kalchbrenner, slots, transformer
 from weft.models.decoders.bahdanau import BahdanauDecoder
 from weft.models.decoders.cho import ChoDecoder
 from weft.models.decoders.gnmt import GNMTDecoder
 from weft.models.decoders.luong import LuongDecoder
 from weft.models.decoders.sutskever import SutskeverDecoder
-from weft.models.empty_slots import NoDecoder, NoEncoder
 from weft.models.encoders.chain import EncoderChain, IdentityEncoder
 from weft.models.encoders.convolutional import ConvolutionalEncoder
 from weft.models.encoders.image_cnn import ImageEncoder
 from weft.models.encoders.recurrent import RecurrentEncoder
-from weft.models.heads import AlignedHead, CTCHead, DenseHead, LinearHead
-from weft.models.kalchbrenner import KalchbrennerDecoder, KalchbrennerEncoder
-from weft.models.slots import Decoder, Embedder, Encoder, FrameHead, Head
-from weft.models.transformer import TransformerDecoder, TransformerEncoder
-from weft.nn.attention import AttentionWindow, GlobalWindow, LocalMonotonicWindow, LocalPredictiveWindow
-from weft.nn.attention_scores import (
-    AdditiveScore,
-    AttentionScore,
-    ConcatScore,
-    CosineScore,
-    DotScore,
-    GeneralScore,
-    LocationScore,
-    ScaledDotScore,
-)
-from weft.nn.bridges import Bridge, CopyBridge, LearnedBridge, LinearBridge, ZeroBridge
+from weft.nn import attention, attention_scores, bridges, embedding, positional_encoding
 from weft.nn.cells.cell import RecurrentCell
 from weft.nn.cells.elman import ElmanCell
 from weft.nn.cells.gru import GRUCell
 from weft.nn.cells.lstm import LSTMCell
 from weft.nn.cells.wrappers import StackedCell, VariationalDropoutCell
 from weft.nn.char_cnn import CharCNN
-from weft.nn.embedding import NoEmbedding, PixelEmbedding, TokenEmbedding
-from weft.nn.positional_encoding import LearnedPositions, PositionalEncoding, SinusoidalPositions
-from weft.text.tokenizer_training import (
-    BPETokenizerTrainer,
-    ByteTokenizerTrainer,
-    CharacterTokenizerTrainer,
-    CodecTrainer,
-    TokenizerTrainer,
-    UnigramTokenizerTrainer,
-    WhitespaceTokenizerTrainer,
-    WordPieceTokenizerTrainer,
-    WordTokenizerTrainer,
-)
+from weft.text import tokenizer_training
 
 TOKENIZERS: Mapping[str, type] = {
-    "character": CharacterTokenizerTrainer,
-    "byte": ByteTokenizerTrainer,
-    "whitespace": WhitespaceTokenizerTrainer,
-    "word": WordTokenizerTrainer,
-    "bpe": BPETokenizerTrainer,
-    "wordpiece": WordPieceTokenizerTrainer,
-    "unigram": UnigramTokenizerTrainer,
+    "character": tokenizer_training.CharacterTokenizerTrainer,
+    "byte": tokenizer_training.ByteTokenizerTrainer,
+    "whitespace": tokenizer_training.WhitespaceTokenizerTrainer,
+    "word": tokenizer_training.WordTokenizerTrainer,
+    "bpe": tokenizer_training.BPETokenizerTrainer,
+    "wordpiece": tokenizer_training.WordPieceTokenizerTrainer,
+    "unigram": tokenizer_training.UnigramTokenizerTrainer,
 }
 
 INFERENCE_COMPONENTS: Mapping[type, Mapping[str, type]] = {
-    TokenizerTrainer: TOKENIZERS,
-    CodecTrainer: {**TOKENIZERS, "image": ImageCodecTrainer},
-    Embedder: {"tokens": TokenEmbedding, "char-cnn": CharCNN, "pixels": PixelEmbedding, "none": NoEmbedding},
-    PositionalEncoding: {"sinusoidal": SinusoidalPositions, "learned": LearnedPositions},
-    Encoder: {
-        "transformer": TransformerEncoder,
+    tokenizer_training.TokenizerTrainer: TOKENIZERS,
+    tokenizer_training.CodecTrainer: {**TOKENIZERS, "image": ImageCodecTrainer},
+    slots.Embedder: {
+        "tokens": embedding.TokenEmbedding,
+        "char-cnn": CharCNN,
+        "pixels": embedding.PixelEmbedding,
+        "none": embedding.NoEmbedding,
+    },
+    positional_encoding.PositionalEncoding: {
+        "sinusoidal": positional_encoding.SinusoidalPositions,
+        "learned": positional_encoding.LearnedPositions,
+    },
+    slots.Encoder: {
+        "transformer": transformer.TransformerEncoder,
         "recurrent": RecurrentEncoder,
         "convolutional": ConvolutionalEncoder,
-        "convs2s": ConvS2SEncoder,
-        "kalchbrenner": KalchbrennerEncoder,
+        "convs2s": convs2s.ConvS2SEncoder,
+        "kalchbrenner": kalchbrenner.KalchbrennerEncoder,
         "identity": IdentityEncoder,
         "image": ImageEncoder,
         "chain": EncoderChain,
-        "none": NoEncoder,
+        "none": empty_slots.NoEncoder,
     },
-    Decoder: {
-        "transformer": TransformerDecoder,
+    slots.Decoder: {
+        "transformer": transformer.TransformerDecoder,
         "sutskever": SutskeverDecoder,
         "cho": ChoDecoder,
         "bahdanau": BahdanauDecoder,
         "luong": LuongDecoder,
         "gnmt": GNMTDecoder,
-        "convs2s": ConvS2SDecoder,
-        "kalchbrenner": KalchbrennerDecoder,
-        "none": NoDecoder,
+        "convs2s": convs2s.ConvS2SDecoder,
+        "kalchbrenner": kalchbrenner.KalchbrennerDecoder,
+        "none": empty_slots.NoDecoder,
     },
-    FrameHead: {"ctc": CTCHead, "aligned": AlignedHead, "dense": DenseHead},
-    Head: {"linear": LinearHead},
+    slots.Head: {"linear": heads.LinearHead},
+    slots.FrameHead: {"ctc": heads.CTCHead, "aligned": heads.AlignedHead, "dense": heads.DenseHead},
     RecurrentCell: {
         "elman": ElmanCell,
         "gru": GRUCell,
@@ -115,17 +88,26 @@ INFERENCE_COMPONENTS: Mapping[type, Mapping[str, type]] = {
         "stacked": StackedCell,
         "variational": VariationalDropoutCell,
     },
-    Bridge: {"zeros": ZeroBridge, "learned": LearnedBridge, "copy": CopyBridge, "linear": LinearBridge},
-    AttentionScore: {
-        "dot": DotScore,
-        "scaled-dot": ScaledDotScore,
-        "general": GeneralScore,
-        "additive": AdditiveScore,
-        "concat": ConcatScore,
-        "cosine": CosineScore,
-        "location": LocationScore,
+    bridges.Bridge: {
+        "zeros": bridges.ZeroBridge,
+        "learned": bridges.LearnedBridge,
+        "copy": bridges.CopyBridge,
+        "linear": bridges.LinearBridge,
     },
-    AttentionWindow: {"global": GlobalWindow, "local-m": LocalMonotonicWindow, "local-p": LocalPredictiveWindow},
+    attention_scores.AttentionScore: {
+        "dot": attention_scores.DotScore,
+        "scaled-dot": attention_scores.ScaledDotScore,
+        "general": attention_scores.GeneralScore,
+        "additive": attention_scores.AdditiveScore,
+        "concat": attention_scores.ConcatScore,
+        "cosine": attention_scores.CosineScore,
+        "location": attention_scores.LocationScore,
+    },
+    attention.AttentionWindow: {
+        "global": attention.GlobalWindow,
+        "local-m": attention.LocalMonotonicWindow,
+        "local-p": attention.LocalPredictiveWindow,
+    },
     Search: {
         "greedy": GreedySearch,
         "sampling": Sampling,
@@ -134,15 +116,15 @@ INFERENCE_COMPONENTS: Mapping[type, Mapping[str, type]] = {
         "exhaustive": ExhaustiveSearch,
     },
     FrameDecoder: {
-        "best-path": BestPathDecoder,
-        "prefix-beam": PrefixBeamDecoder,
+        "best-path": ctc_decoder.BestPathDecoder,
+        "prefix-beam": ctc_decoder.PrefixBeamDecoder,
         "position-wise": PositionwiseDecoder,
     },
-    LengthPenalty: {
-        "none": NoLengthPenalty,
-        "average": AverageLengthPenalty,
-        "gnmt": GNMTLengthPenalty,
-        "reward": WordReward,
+    length_penalty.LengthPenalty: {
+        "none": length_penalty.NoLengthPenalty,
+        "average": length_penalty.AverageLengthPenalty,
+        "gnmt": length_penalty.GNMTLengthPenalty,
+        "reward": length_penalty.WordReward,
     },
 }
 

@@ -15,17 +15,19 @@ Extra = Literal["fast", "serve", "plots", "images", "tensorboard", "onnx"]
 # The modules that each extra of pyproject.toml brings; a test compares the two.
 EXTRA_MODULES: dict[Extra, tuple[str, ...]] = {
     "fast": ("ctranslate2",),
-    "serve": ("fastapi", "uvicorn", "multipart", "prometheus_client"),
-    "plots": ("matplotlib", "jinja2", "plotext"),
+    "serve": ("fastapi", "fastapi_swagger", "uvicorn", "python_multipart", "prometheus_client"),
+    "plots": ("matplotlib", "plotext"),
     "images": ("PIL",),
     "tensorboard": ("tensorboard",),
     "onnx": ("onnx", "onnxruntime"),
 }
 
 
-def has_extra(extra: Extra) -> bool:
-    """Return whether all packages of an extra are installed."""
-    return all(find_spec(module) is not None for module in EXTRA_MODULES[extra])
+def missing_module_error(error: ModuleNotFoundError) -> UserError | None:
+    """Return the message for an import that failed because an extra is not installed; None for other modules."""
+    module = (error.name or "").partition(".")[0]
+    extra = next((extra for extra, modules in EXTRA_MODULES.items() if module in modules), None)
+    return UserError(f"{module} is not installed. Install it with: pip install 'weft[{extra}]'") if extra else None
 
 
 def require_extra(extra: Extra, feature: str) -> None:

@@ -118,10 +118,10 @@ class FinishedHypotheses:
         ]
 
 
-def trace_step(step: BackpointerStep, sentences: Tensor, kept: Tensor, ranks: Tensor) -> None:
+def trace_step(step: BackpointerStep, sentences: Tensor, survives: Tensor, ranks: Tensor) -> None:
     """Record a step for `weft inspect search`, if tensors are traced: one entry per candidate [C] in each tensor.
 
-    sentences: their positions in the batch. kept: whether the candidate is extended in the next step. ranks: what a
+    sentences: their positions in the batch. survives: whether the candidate is extended in the next step. ranks: what a
     finished candidate is ordered by; -inf if it has not finished.
     """
     if not is_tracing():
@@ -130,6 +130,6 @@ def trace_step(step: BackpointerStep, sentences: Tensor, kept: Tensor, ranks: Te
     record_tensor("search.scores", step.scores)
     record_tensor("search.parents", step.parents)
     record_tensor("search.sentences", sentences)
-    record_tensor("search.kept", kept)
+    record_tensor("search.kept", survives)
     record_tensor("search.ranks", ranks)
     record_tensor("search.finished", ranks > NEG_INF)

@@ -179,9 +179,9 @@ class BatchedBeams:
             backpointers.add(made.backpointers)
             ranks = self._ranks_of_ended(made, len(backpointers))
             finished.add(live.beams, ranks, len(backpointers) - 1)
-            kept = unfinished_candidates(made.candidates.tokens)
-            self._trace(live, made, ranks, kept)
-            live = _advance_beams(live, made, kept)
+            survivors = unfinished_candidates(made.candidates.tokens)
+            self._trace(live, made, ranks, survivors)
+            live = _advance_beams(live, made, survivors)
             live = self._drop_finished(live, self._are_done(live, made, finished, limit[live.beams]))
         return finished.read(backpointers)
 
@@ -246,34 +246,34 @@ class BatchedBeams:
         if active.all():
             return live._replace(scores=scores)
         sentences = active.nonzero()[:, 0]
-        kept = active.repeat_interleave(self.number).nonzero()[:, 0]
-        rows = (beam_offsets(done, self.size) + torch.arange(self.size, device=done.device))[kept].flatten()
+        survivors = active.repeat_interleave(self.number).nonzero()[:, 0]
+        rows = (beam_offsets(done, self.size) + torch.arange(self.size, device=done.device))[survivors].flatten()
         return BeamState(
-            live.beams[kept],
-            live.tokens[kept],
-            scores[kept],
-            live.candidates[kept],
+            live.beams[survivors],
+            live.tokens[survivors],
+            scores[survivors],
+            live.candidates[survivors],
             None if live.attention is None else live.attention[rows],
             live.state.select(sentences, rows),
         )
 
-    def _trace(self, live: BeamState, made: _BeamStep, ranks: Tensor, kept: Tensor) -> None:
+    def _trace(self, live: BeamState, made: _BeamStep, ranks: Tensor, survivors: Tensor) -> None:
         scores = made.candidates.scores
-        extended = torch.zeros_like(scores, dtype=torch.bool).scatter_(1, kept, 1) & (scores > NEG_INF)
+        extended = torch.zeros_like(scores, dtype=torch.bool).scatter_(1, survivors, 1) & (scores > NEG_INF)
         sentences = (live.beams // self.number).repeat_interleave(scores.shape[1])
         trace_step(made.backpointers, sentences, extended.flatten(), ranks.flatten())
 
 
-def _advance_beams(live: BeamState, made: _BeamStep, kept: Tensor) -> BeamState:
-    """The candidates at the positions `kept` [U,K], with their carry rows."""
+def _advance_beams(live: BeamState, made: _BeamStep, survivors: Tensor) -> BeamState:
+    """The candidates at the positions `survivors` [U,K], with their carry rows."""
     candidates = made.candidates
-    rows = candidates.rows.gather(1, kept).flatten()
+    rows = candidates.rows.gather(1, survivors).flatten()
     memory, carry = made.state
     return BeamState(
         live.beams,
-        candidates.tokens.gather(1, kept),
-        candidates.scores.gather(1, kept),
-        kept + beam_offsets(live.beams, candidates.tokens.shape[1]),
+        candidates.tokens.gather(1, survivors),
+        candidates.scores.gather(1, survivors),
+        survivors + beam_offsets(live.beams, candidates.tokens.shape[1]),
         None if made.attention is None else made.attention[rows],
         # Not state.select: memory keeps its rows, and a copy of it at every step would cost more than the search.
         State(memory, tree_select(carry, rows)),

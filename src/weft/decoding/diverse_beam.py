@@ -94,7 +94,7 @@ def _descending_rank(found: tuple[float, Hypothesis]) -> float:
 
 def _token_counts(candidates: Candidates, counts: Tensor) -> Tensor:
     """The number of hypotheses of a group that are extended by each token: [A,1,V]."""
-    kept = unfinished_candidates(candidates.tokens)
-    possible = candidates.scores.gather(1, kept) > NEG_INF
-    tokens = candidates.tokens.gather(1, kept)
+    survivors = unfinished_candidates(candidates.tokens)
+    possible = candidates.scores.gather(1, survivors) > NEG_INF
+    tokens = candidates.tokens.gather(1, survivors)
     return torch.zeros_like(counts[:, 0]).scatter_add_(1, tokens, possible.to(counts.dtype))[:, None]

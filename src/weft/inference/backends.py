@@ -142,7 +142,7 @@ def reasons_against_ctranslate2(model: ModelFolder, options: BackendOptions) -> 
 
 def _machine_reasons(options: BackendOptions) -> Iterator[str]:
     if find_spec("ctranslate2") is None:
-        yield "the package ctranslate2 is not installed"
+        yield "the package ctranslate2 is not installed (pip install 'weft[fast]')"
         gpus = 0
     else:
         import ctranslate2

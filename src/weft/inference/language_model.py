@@ -25,6 +25,7 @@ from weft.decoding.search import Search
 from weft.inference.backends import batch_by_length
 from weft.inference.evaluation import missing_references_message
 from weft.inference.loader import load_model_on_device
+from weft.inference.step_functions import max_target_length
 from weft.metrics.references import is_tsv
 from weft.metrics.scores import MetricScore
 from weft.models.slots import Head
@@ -48,8 +49,8 @@ class Completer:
     def complete(self, prompt: str, number: int = 1) -> list[str]:
         """The completions of the prompt in line `number`."""
         (tokens,) = self.trained.target_tokenizer.encode([prompt])
-        trained, positions = self.trained.recipe.data.max_length, self.trained.model.target.max_length
-        most = trained if positions is None else min(trained, positions - 1)
+        trained_length, limit = self.trained.recipe.data.max_length, max_target_length(self.trained)
+        most = trained_length if limit is None else min(trained_length, limit)
         if len(tokens) > most:
             problem = f"has {len(tokens)} tokens, but this model reads at most {most}"
             raise UserError(f"the prompt in line {number} {problem}: give a shorter one")
@@ -111,12 +112,12 @@ def load_for_perplexity(text: Path, path: Path, device: str) -> TrainedModel:
 def evaluate_perplexity(trained: TrainedModel, text: Path) -> list[MetricScore]:
     """The perplexity of a text, line ends included."""
     total, counts, lines = 0.0, Counter[str](), iter(read_lines(text))
-    positions = trained.model.target.max_length
+    limit = max_target_length(trained)
     while window := list(islice(lines, trained.recipe.translate.buffer_size)):
         rows = trained.target_tokenizer.encode(window)
         for number, row in enumerate(rows, counts["lines"] + 1):
-            if positions is not None and len(row) >= positions:  # truncation would make the text look easier
-                problem = f"has {len(row)} tokens, but this model has positions for {positions - 1}"
+            if limit is not None and len(row) > limit:  # truncation would make the text look easier
+                problem = f"has {len(row)} tokens, but this model has positions for {limit}"
                 raise UserError(f"{text}, line {number}: {problem}: split the line")
         total += negative_log_likelihood(trained, rows)
         counts.update(count_units(window, rows, trained.target_tokenizer))

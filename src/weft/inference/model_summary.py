@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from weft.checkpoints.model_extras import read_saved_calibration
 from weft.checkpoints.model_folder import find_model
-from weft.checkpoints.trained_model import TrainedModel, load_model
+from weft.checkpoints.trained_model import TrainedModel, load_model, load_model_recipe
 from weft.config.json_schema import json_schema
 from weft.config.recipe import Recipe, load_recipe
 from weft.config.registry import REGISTRY
@@ -50,7 +50,7 @@ def describe_model(path: Path) -> str:
     calibration = read_saved_calibration(folder)
     if calibration is not None:
         lines.append(f"  calibrated confidence: {calibration}")
-    return "\n".join([*lines, "", dump_yaml(to_dict(trained.recipe, REGISTRY)).rstrip("\n")])
+    return "\n".join([*lines, "", dump_yaml(to_dict(load_model_recipe(folder), REGISTRY)).rstrip("\n")])
 
 
 def slot_sizes(model: Model) -> list[SlotSize]:

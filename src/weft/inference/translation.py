@@ -103,29 +103,22 @@ class Translation:
 
     def record(self) -> dict[str, object]:
         """The JSON object of `--json`, without fields that were not requested."""
-        record: dict[str, object] = {
+        record = {
             "source": self.source,
             "text": self.text,
             "score": finite_or_none(self.score),
             "truncated": self.truncated,
             "alternatives": [_alternative_record(alternative) for alternative in self.alternatives],
         }
-        if self.constraint_checks:
-            record["constraints"] = [check._asdict() for check in self.constraint_checks]
-        if self.protected:
-            record["protected"] = [span._asdict() for span in self.protected]
-        if self.confidence is not None:
-            record["confidence"] = self.confidence
-        if self.alignment is not None:
-            record["alignment"] = self.aligned_words
-        if self.attention is not None:
-            record["attention"] = self.attention._asdict()
-        if self.top_tokens:
-            record["top_tokens"] = [
-                [{"token": candidate.token, "score": finite_or_none(candidate.score)} for candidate in candidates]
-                for candidates in self.top_tokens
-            ]
-        return record
+        optional = {
+            "constraints": [check._asdict() for check in self.constraint_checks] or None,
+            "protected": [span._asdict() for span in self.protected] or None,
+            "confidence": self.confidence,
+            "alignment": None if self.alignment is None else self.aligned_words,
+            "attention": None if self.attention is None else self.attention._asdict(),
+            "top_tokens": [[_candidate_record(one) for one in candidates] for candidates in self.top_tokens] or None,
+        }
+        return record | {name: value for name, value in optional.items() if value is not None}
 
     def __repr__(self) -> str:
         return f"Translation({_shorten(self.source)!r} -> {_shorten(self.text)!r}, score={self.score:.4f})"
@@ -205,6 +198,10 @@ def finite_or_none(score: float) -> float | None:
 def _alternative_record(alternative: Alternative) -> dict[str, object]:
     score, rank = finite_or_none(alternative.score), alternative.ranking_score
     return {**alternative._asdict(), "score": score, "ranking_score": None if rank is None else finite_or_none(rank)}
+
+
+def _candidate_record(candidate: TokenCandidate) -> dict[str, object]:
+    return {"token": candidate.token, "score": finite_or_none(candidate.score)}
 
 
 def _shorten(line: str) -> str:

@@ -4,9 +4,8 @@ reports truncated lines and unmet constraints on standard error. Must not import
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from weft.core.errors import UserError
 from weft.core.files import write_atomically
@@ -37,13 +36,16 @@ def write_translations(
     if backend.source_codec.modality != "text" and text_only:
         raise UserError("this model reads images, not text: leave --json-input, --glossary and --protect out")
     requests = request_reader(read_sources(backend, source))
-    written = _WrittenLines(_without_buffer_on_terminal(backend, source).stream(requests), as_json)
+    translations = _without_buffer_on_terminal(backend, source).stream(requests)
+    problems = _LineProblems([], [])
     if alignments is None:
-        write_lines(written.lines(), output)
+        write_lines(problems.format_lines(translations, as_json), output)
     else:
-        write_atomically(alignments, lambda file: write_lines(written.lines(alignments=file), output))
-    report_truncated_lines(written.truncated, backend)
-    written.report_unmet_constraints()
+        write_atomically(
+            alignments, lambda file: write_lines(problems.format_lines(translations, as_json, file), output)
+        )
+    report_truncated_lines(problems.truncated, backend)
+    problems.report_unmet_constraints()
 
 
 def write_paragraphs(
@@ -62,33 +64,34 @@ def write_paragraphs(
     paragraphs = translate_paragraphs(
         lambda sentences: stream(request_reader(sentences)), read_input_lines(source), splitter
     )
-    written = _WrittenLines(paragraphs, as_json)
-    write_lines(written.lines(), output)
-    report_truncated_sources("sentences", backend.max_source_length(), written.truncated)
-    written.report_unmet_constraints()
+    problems = _LineProblems([], [])
+    write_lines(problems.format_lines(paragraphs, as_json), output)
+    report_truncated_sources("sentences", backend.max_source_length(), problems.truncated)
+    problems.report_unmet_constraints()
 
 
-class _WrittenLines:
-    """Formats results, and collects the numbers, from 1, of truncated lines and of lines with an unmet constraint."""
+class _LineProblems(NamedTuple):
+    """The numbers, from 1, of truncated lines and of lines with an unmet constraint."""
 
-    def __init__(self, results: Iterable[Translation | TranslatedParagraph], as_json: bool):
-        self._results, self._as_json = results, as_json
-        self.truncated: list[int] = []
-        self._unmet: list[int] = []
+    truncated: list[int]
+    unmet: list[int]
 
-    def lines(self, alignments: BinaryIO | None = None) -> Iterator[str]:
-        for number, result in enumerate(self._results, 1):
+    def format_lines(
+        self, results: Iterable[Translation | TranslatedParagraph], as_json: bool, alignments: BinaryIO | None = None
+    ) -> Iterator[str]:
+        """Format results as they come, and collect their problems. alignments: a file for their word alignments."""
+        for number, result in enumerate(results, 1):
             if alignments is not None and isinstance(result, Translation):
                 alignments.write(f"{format_pharaoh(result.aligned_words)}\n".encode())
             if result.truncated:
                 self.truncated.append(number)
             if not all(check.met for check in result.constraint_checks):
-                self._unmet.append(number)
-            yield format_line(result, as_json=self._as_json)
+                self.unmet.append(number)
+            yield format_line(result, as_json=as_json)
 
     def report_unmet_constraints(self) -> None:
-        if self._unmet:
-            lines = f"{pluralize(len(self._unmet), 'line')}: {first_few(self._unmet)}"
+        if self.unmet:
+            lines = f"{pluralize(len(self.unmet), 'line')}: {first_few(self.unmet)}"
             print(f"weft: constraints are not met in {lines} (--json shows which)", file=sys.stderr)
 
 
@@ -123,11 +126,10 @@ def read_sources(backend: Backend, source: Path | None) -> Iterator[str]:
 
 def image_paths(file: Path, names: Iterable[str]) -> Iterator[str]:
     """The paths of the images that a file lists, one per line, relative to its folder."""
-    return map(partial(_image_path, file), enumerate(names, start=1))
+    return (_image_path(file, name, number) for number, name in enumerate(names, start=1))
 
 
-def _image_path(file: Path, numbered: tuple[int, str]) -> str:
-    number, name = numbered
+def _image_path(file: Path, name: str, number: int) -> str:
     try:
         return resolve_listed_file(file, name, number)
     except UserError as error:

@@ -12,7 +12,7 @@ import numpy as np
 
 from weft.core.errors import UserError
 from weft.metrics.bleu import bleu_word_splitter
-from weft.metrics.corpus_metrics import METRICS, make_score, make_score_with_interval, metric_statistics
+from weft.metrics.corpus_metrics import METRICS, make_score, metric_statistics
 from weft.metrics.edit_distance import UNIT_COSTS, align_edits
 from weft.metrics.error_rates import closest_reference
 from weft.metrics.references import ComparisonData
@@ -108,12 +108,16 @@ def scores_by_frequency(
 
     The size of a bucket is the number of its words in the references, the first of each line.
     """
-    matches = [_match_words(lines.normalized(options), frequency, options, starts) for lines in systems]
-    sizes = matches[0].reference
+    counts = [_count_matches(lines.normalized(options), frequency, options, starts) for lines in systems]
+    sizes = counts[0][1]
     return [
-        ScoreBucket(label, sizes[number], tuple(system.f_score(number) for system in matches))
-        for number, label in enumerate(bucket_labels(starts))
-        if sizes[number]
+        ScoreBucket(
+            label,
+            sizes[bucket],
+            tuple(percent(2 * both[bucket], reference[bucket] + output[bucket]) for both, reference, output in counts),
+        )
+        for bucket, label in enumerate(bucket_labels(starts))
+        if sizes[bucket]
     ]
 
 
@@ -128,28 +132,18 @@ def count_words(text: Iterable[str]) -> list[int]:
     return [len(line.split()) for line in text]
 
 
-class _WordMatches(NamedTuple):
-    """The number of words of each bucket in both, in the references, and in the outputs."""
-
-    both: Counter[int]
-    reference: Counter[int]
-    output: Counter[int]
-
-    def f_score(self, bucket: int) -> float:
-        return percent(2 * self.both[bucket], self.reference[bucket] + self.output[bucket])
-
-
-def _match_words(
+def _count_matches(
     lines: Segments, frequency: Mapping[str, int], options: MetricOptions, starts: Sequence[int]
-) -> _WordMatches:
+) -> tuple[Counter[int], Counter[int], Counter[int]]:
+    """The number of words of each bucket in both, in the references, and in the outputs."""
     split = bleu_word_splitter(options)
-    matches = _WordMatches(Counter(), Counter(), Counter())
+    totals = Counter[int](), Counter[int](), Counter[int]()
     for line, (first, *_) in zip(lines.hypotheses, lines.references, strict=True):
         output, reference = Counter(split(line)), Counter(split(first))
-        for total, words in zip(matches, (output & reference, reference, output), strict=True):
+        for total, words in zip(totals, (output & reference, reference, output), strict=True):
             for word, count in words.items():
                 total[bisect_right(starts, frequency.get(word, 0)) - 1] += count
-    return matches
+    return totals
 
 
 @dataclass(frozen=True)
@@ -280,5 +274,5 @@ def _system_scores(
             p = paired_bootstrap_p(samples[0], sampled)
         else:
             p = approximate_randomization_p(systems[0], statistics, settings.trials, settings.seed)
-        scores.append(SystemScore(system.name, make_score_with_interval(metric, statistics, sampled), p))
+        scores.append(SystemScore(system.name, make_score(metric, statistics, sampled), p))
     return scores

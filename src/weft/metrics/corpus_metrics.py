@@ -81,19 +81,16 @@ def evaluate_with_intervals(
 ) -> list[MetricScore]:
     """Score segments with bootstrap confidence intervals."""
     return [
-        make_score_with_interval(name, statistics, bootstrap(statistics, BOOTSTRAP_SAMPLES, RESAMPLING_SEED))
+        make_score(name, statistics, bootstrap(statistics, BOOTSTRAP_SAMPLES, RESAMPLING_SEED))
         for name, statistics in metric_statistics(lines, metrics, options).items()
     ]
 
 
-def make_score(name: str, statistics: SufficientStatistics) -> MetricScore:
-    value, better = statistics.score(), METRICS[name].better
-    return MetricScore(name, value, better, statistics.signature, counts=statistics.totals())
-
-
-def make_score_with_interval(name: str, statistics: SufficientStatistics, sampled: BootstrapScores) -> MetricScore:
-    """Return the score with its interval; a single line has none."""
-    return make_score(name, statistics)._replace(interval=sampled.interval() if len(statistics.rows) > 1 else None)
+def make_score(name: str, statistics: SufficientStatistics, sampled: BootstrapScores | None = None) -> MetricScore:
+    """Return the score, with an interval if bootstrap samples are given and there is more than one line."""
+    interval = None if sampled is None or len(statistics.rows) < 2 else sampled.interval()
+    better = METRICS[name].better
+    return MetricScore(name, statistics.score(), better, statistics.signature, interval, statistics.totals())
 
 
 def check_metrics(metrics: Sequence[str], options: MetricOptions) -> None:

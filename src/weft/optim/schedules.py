@@ -21,13 +21,17 @@ class LearningRateSchedule(Protocol):
 
 
 @dataclass(frozen=True)
-class InverseSquareRootSchedule:
-    """learning_rate min(s / w, sqrt(w / s)), w = warmup_steps. Vaswani et al. 2017, equation 3."""
-
+class _WarmupSchedule:
     steps: int
     _: KW_ONLY
     learning_rate: PositiveFloat = 1e-3
     warmup_steps: NonNegativeInt = 1000
+
+
+@dataclass(frozen=True)
+class InverseSquareRootSchedule(_WarmupSchedule):
+    """learning_rate min(s / w, sqrt(w / s)), w = warmup_steps. Vaswani et al. 2017, equation 3."""
+
     open_fraction: ClassVar[float] = 1.0
 
     def __call__(self, step: int) -> float:
@@ -36,13 +40,10 @@ class InverseSquareRootSchedule:
 
 
 @dataclass(frozen=True)
-class CosineSchedule:
+class CosineSchedule(_WarmupSchedule):
     """After warmup, half a cosine down to `min_lr_ratio` of the learning rate. Loshchilov & Hutter 2017."""
 
-    steps: int
     _: KW_ONLY
-    learning_rate: PositiveFloat = 1e-3
-    warmup_steps: NonNegativeInt = 1000
     min_lr_ratio: UnitInterval = 0.0
     open_fraction: ClassVar[float] = 0.0
 
@@ -73,13 +74,10 @@ class HalvingSchedule:
 
 
 @dataclass(frozen=True)
-class LinearSchedule:
+class LinearSchedule(_WarmupSchedule):
     """After warmup, linearly down to `min_lr_ratio` of the learning rate at the last step."""
 
-    steps: int
     _: KW_ONLY
-    learning_rate: PositiveFloat = 1e-3
-    warmup_steps: NonNegativeInt = 1000
     min_lr_ratio: UnitInterval = 0.0
     open_fraction: ClassVar[float] = 0.0
 
@@ -88,13 +86,10 @@ class LinearSchedule:
 
 
 @dataclass(frozen=True)
-class WarmupStableDecaySchedule:
+class WarmupStableDecaySchedule(_WarmupSchedule):
     """After warmup, constant; then as `linear` over the last `decay_ratio` of the run. Zhai et al. 2022, sec. 3.5."""
 
-    steps: int
     _: KW_ONLY
-    learning_rate: PositiveFloat = 1e-3
-    warmup_steps: NonNegativeInt = 1000
     decay_ratio: UnitInterval = 0.5
     min_lr_ratio: UnitInterval = 0.0
 

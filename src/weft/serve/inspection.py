@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from math import isfinite
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from fastapi import APIRouter, Depends
 from fastapi import Request as HttpRequest
@@ -23,8 +22,6 @@ from weft.serve.model_pool import ModelPool
 
 if TYPE_CHECKING:
     from weft.inference.translator import Translator
-
-DECIMALS = 5
 
 router = APIRouter(prefix="/v1/inspect", tags=["Inspection"])
 
@@ -95,21 +92,7 @@ def inspect_words(translator: Translator, request: Request, body: InspectionRequ
     """Return the probability of each word, and what else could stand there."""
     from weft.visualize.word_alternatives import translate_with_alternatives
 
-    translated = translate_with_alternatives(translator, request, body.alternatives)
-    words = [
-        schemas.WordRecord(
-            name=word.name,
-            text=word.text,
-            tokens=list(word.tokens),
-            scores=_round_all(word.scores),
-            alternatives=[
-                schemas.WordAlternativeRecord(token=one.token, score=_round_finite(one.score), prefix=one.prefix)
-                for one in word.alternatives
-            ],
-        )
-        for word in translated.words
-    ]
-    return schemas.WordsResponse(text=translated.text, score=_round_finite(translated.score), words=words)
+    return schemas.WordsResponse.model_validate(translate_with_alternatives(translator, request, body.alternatives))
 
 
 @inspection(schemas.AttentionResponse)
@@ -117,15 +100,7 @@ def inspect_attention(translator: Translator, request: Request, body: Inspection
     """Return the attention weights of every layer and head."""
     from weft.visualize.attention_maps import attention_heads
 
-    heads = attention_heads(translator, request, body.unit)
-    return schemas.AttentionResponse(
-        text=heads.text,
-        source=list(heads.source),
-        target=list(heads.target),
-        weights=_to_matrix(heads.output),
-        layers=[[_to_matrix(head) for head in layer] for layer in heads.layers],
-        remarks=list(heads.remarks),
-    )
+    return schemas.AttentionResponse.model_validate(attention_heads(translator, request, body.unit))
 
 
 @inspection(schemas.SearchTreeResponse)
@@ -144,9 +119,9 @@ def inspect_search(translator: Translator, request: Request, _body: InspectionRe
                 schemas.SearchNodeRecord(
                     token=token_name(translator, node.token),
                     text=text,
-                    score=round(node.score, DECIMALS),
+                    score=round(node.score, schemas.DECIMALS),
                     outcome=outcomes[node],
-                    ranking_score=_round_finite(node.rank) if node.status == "finished" else None,
+                    ranking_score=round(node.rank, schemas.DECIMALS) if node.status == "finished" else None,
                     parent=None if node.parent is None else rows[node.parent],
                 )
                 for node, text in zip(step, texts, strict=True)
@@ -168,29 +143,7 @@ def inspect_gates(translator: Translator, request: Request, body: InspectionRequ
             raise
         gates = []  # Elman cells have no gates; without any cell, gradient_flows raises UserError
     flows = gradient_flow.gradient_flows(translator, request) if body.gradients else None
-    return schemas.GatesResponse(
-        gates=[
-            schemas.GateRecord(
-                module=gate.module,
-                name=gate.name,
-                labels=list(gate.labels),
-                activations=_round_all(gate.values.mean(1).tolist()),
-            )
-            for gate in gates
-        ],
-        gradients=None
-        if flows is None
-        else [
-            schemas.GradientFlowRecord(
-                module=flow.module,
-                labels=list(flow.labels),
-                hidden_state=_round_significant(flow.hidden.tolist()),
-                cell_state=None if flow.cell is None else _round_significant(flow.cell.tolist()),
-                spectral_norm=flow.factor,
-            )
-            for flow in flows
-        ],
-    )
+    return schemas.GatesResponse.model_validate({"gates": gates, "gradients": flows})
 
 
 @inspection(schemas.PositionsResponse)
@@ -198,11 +151,7 @@ def inspect_positions(translator: Translator, request: Request, _body: Inspectio
     """Return the position embeddings that are added to the token embeddings."""
     from weft.visualize.position_embeddings import position_vectors
 
-    sides = [
-        schemas.PositionVectorsRecord(side=one.side, labels=list(one.labels), vectors=_to_matrix(one.vectors))
-        for one in position_vectors(translator, request)
-    ]
-    return schemas.PositionsResponse(sides=sides)
+    return schemas.PositionsResponse.model_validate({"sides": position_vectors(translator, request)})
 
 
 @inspection(schemas.FramesResponse)
@@ -210,29 +159,4 @@ def inspect_frames(translator: Translator, request: Request, _body: InspectionRe
     """Return the class probabilities of each frame of a frame head, for example of CTC."""
     from weft.visualize.frame_posteriors import frame_posteriors
 
-    posteriors = frame_posteriors(translator, request.text)
-    return schemas.FramesResponse(
-        text=posteriors.text,
-        classes=list(posteriors.classes),
-        best_path=list(posteriors.symbols),
-        probabilities=_to_matrix(posteriors.probabilities),
-    )
-
-
-def _to_matrix(values: Any) -> schemas.FloatMatrix:
-    rows: schemas.FloatMatrix = values.round(DECIMALS).tolist()
-    return rows
-
-
-def _round_all(values: Iterable[float]) -> Any:
-    return [_round_finite(value) for value in values]
-
-
-def _round_significant(values: Iterable[float]) -> list[float | None]:
-    """Round values that span many powers of ten."""
-    return [float(f"{value:.6g}") if isfinite(value) else None for value in values]
-
-
-def _round_finite(value: float) -> float | None:
-    """JSON has no infinity."""
-    return round(value, DECIMALS) if isfinite(value) else None
+    return schemas.FramesResponse.model_validate(frame_posteriors(translator, request.text))

@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+DECIMALS = 5
 FloatMatrix = list[list[float]]
 LogProbability = Annotated[float | None, Field(description="A log-probability; null if it is minus infinity.")]
+RoundedScore = Annotated[LogProbability, BeforeValidator(lambda value: round(value, DECIMALS))]
+RoundedMatrix = Annotated[FloatMatrix, BeforeValidator(lambda array: array.round(DECIMALS).tolist())]
 
 
 class ApiRecord(BaseModel):
-    """A JSON object with exactly these fields."""
+    """A JSON object with exactly these fields. It can be validated from an object with attributes of the same names."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", from_attributes=True)
+
+
+def _mean_of_units(array: Any) -> list[float]:
+    """Average [T,D] over D."""
+    return [round(value, DECIMALS) for value in array.mean(1).tolist()]
+
+
+def _significant_digits(array: Any) -> list[float] | None:
+    """Round values that span many powers of ten."""
+    return None if array is None else [float(f"{value:.6g}") for value in array.tolist()]
 
 
 class AlternativeRecord(ApiRecord):
@@ -112,7 +125,7 @@ class WordAlternativeRecord(ApiRecord):
     """A token that could begin a word; translate with the prefix to get it there."""
 
     token: str
-    score: LogProbability
+    score: RoundedScore
     prefix: str
 
 
@@ -122,7 +135,7 @@ class WordRecord(ApiRecord):
     name: str
     text: Annotated[str, Field(description="What the word adds to the text, with the space before it.")]
     tokens: list[str]
-    scores: list[float | None]
+    scores: list[RoundedScore]
     alternatives: Annotated[
         list[WordAlternativeRecord], Field(description="Candidates for its first token, the most probable first.")
     ]
@@ -132,7 +145,7 @@ class WordsResponse(ApiRecord):
     """A translation, word by word."""
 
     text: str
-    score: LogProbability
+    score: RoundedScore
     words: list[WordRecord]
 
 
@@ -142,8 +155,12 @@ class AttentionResponse(ApiRecord):
     text: str
     source: list[str]
     target: list[str]
-    weights: Annotated[FloatMatrix, Field(description="The weights that the decoder returns.")]
-    layers: Annotated[list[list[FloatMatrix]], Field(description="Per layer with attention to the source, its heads.")]
+    weights: Annotated[
+        RoundedMatrix, Field(validation_alias="output", description="The weights that the decoder returns.")
+    ]
+    layers: Annotated[
+        list[list[RoundedMatrix]], Field(description="Per layer with attention to the source, its heads.")
+    ]
     remarks: list[str]
 
 
@@ -171,7 +188,7 @@ class GateRecord(ApiRecord):
     module: Annotated[str, Field(description="The cell, for example encoder.0.forward.")]
     name: str
     labels: list[str]
-    activations: list[float]
+    activations: Annotated[list[float], BeforeValidator(_mean_of_units), Field(validation_alias="values")]
 
 
 class GradientFlowRecord(ApiRecord):
@@ -179,9 +196,15 @@ class GradientFlowRecord(ApiRecord):
 
     module: str
     labels: list[str]
-    hidden_state: list[float | None]
-    cell_state: Annotated[list[float | None] | None, Field(description="Of an LSTM.")]
-    spectral_norm: Annotated[float, Field(description="The largest singular value of the recurrent matrix.")]
+    hidden_state: Annotated[list[float | None], BeforeValidator(_significant_digits), Field(validation_alias="hidden")]
+    cell_state: Annotated[
+        list[float | None] | None,
+        BeforeValidator(_significant_digits),
+        Field(validation_alias="cell", description="Of an LSTM."),
+    ]
+    spectral_norm: Annotated[
+        float, Field(validation_alias="factor", description="The largest singular value of the recurrent matrix.")
+    ]
 
 
 class GatesResponse(ApiRecord):
@@ -196,7 +219,7 @@ class PositionVectorsRecord(ApiRecord):
 
     side: Literal["source", "target"]
     labels: list[str]
-    vectors: FloatMatrix
+    vectors: RoundedMatrix
 
 
 class PositionsResponse(ApiRecord):
@@ -210,5 +233,7 @@ class FramesResponse(ApiRecord):
 
     text: str
     classes: list[str]
-    best_path: Annotated[list[str], Field(description="The most probable class of each frame.")]
-    probabilities: FloatMatrix
+    best_path: Annotated[
+        list[str], Field(validation_alias="symbols", description="The most probable class of each frame.")
+    ]
+    probabilities: RoundedMatrix

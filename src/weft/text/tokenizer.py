@@ -151,19 +151,12 @@ class Tokenizer:
 
     def tokens(self, ids: Iterable[int]) -> list[str]:
         """Return the tokens for display, with a space shown as "▁"."""
-        return [
-            SPECIAL_TOKENS[token] if token < NUM_SPECIAL_TOKENS else self._raw(token).replace(" ", SPACE_SYMBOL)
-            for token in ids
-        ]
+        return [self._raw(token).replace(" ", SPACE_SYMBOL) for token in ids]
 
     def token_bytes(self, ids: Iterable[int]) -> list[bytes]:
         """Return the exact UTF-8 bytes of each token; a byte token may be only part of a character."""
         return [
-            SPECIAL_TOKENS[token].encode()
-            if token < NUM_SPECIAL_TOKENS
-            else bytes.fromhex(self._raw(token)[3:5])  # <0x41>
-            if token in self._byte_id_set
-            else self._raw(token).encode()
+            bytes.fromhex(self._raw(token)[3:5]) if token in self._byte_id_set else self._raw(token).encode()  # <0x41>
             for token in ids
         ]
 
@@ -222,6 +215,8 @@ class Tokenizer:
         return [self.reorder(row.ids) for row in self._library.encode_batch_fast(clean, add_special_tokens=False)]
 
     def _raw(self, token: int) -> str:
+        if token < NUM_SPECIAL_TOKENS:
+            return SPECIAL_TOKENS[token]
         text: str | None = self._library.id_to_token(token - NUM_SPECIAL_TOKENS)
         if text is None:
             raise ValueError(f"id {token} is out of range: the vocabulary has {self.size} tokens")

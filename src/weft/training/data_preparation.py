@@ -77,7 +77,11 @@ def prepare_data(
     if tokenizers is None:
         tokenizers = broadcast_tokenizers(ranks, lambda: load_or_train_tokenizers(recipe, corpora["train"], display))
     with ranks.local_main_first():
-        caches = {name: tokenize_split(name, corpus, tokenizers, recipe, display) for name, corpus in corpora.items()}
+        caches = {}
+        for name, corpus in corpora.items():  # only training data is filtered
+            open_cache = open_training_cache if name == "train" else open_evaluation_cache
+            progress = partial(display.progress, f"tokenizing {name}")
+            caches[name] = open_cache(corpus, *tokenizers, recipe.data, progress)
     report = make_data_report(caches["train"], {name: cache for name, cache in caches.items() if name != "train"})
     display.print("\n".join([render_data_report(report), *data_warnings(caches["train"].statistics.sample)]))
     fingerprints = {f"data.{name}": corpus.fingerprint() for name, corpus in corpora.items()}
@@ -107,14 +111,6 @@ def load_or_train_tokenizers(recipe: Recipe, corpus: Corpus, display: ProgressDi
         with suppress(FolderTakenError), cache_write_errors(folder.parent), new_folder(folder) as new:
             save_tokenizers(new, *learned)
     return load_tokenizers(folder)
-
-
-def tokenize_split(
-    name: str, corpus: Corpus, tokenizers: tuple[Codec, Tokenizer], recipe: Recipe, display: ProgressDisplay
-) -> TokenCache:
-    """Return the tokens of a split; only in training data are pairs filtered."""
-    make = open_training_cache if name == "train" else open_evaluation_cache
-    return make(corpus, *tokenizers, recipe.data, lambda done: display.progress(f"tokenizing {name}", done))
 
 
 def check_identical_files(fingerprints: dict[str, str], ranks: RankGroup) -> None:

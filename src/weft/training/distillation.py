@@ -25,6 +25,7 @@ from weft.core.files import remove_leftovers, write_atomically
 from weft.core.formatting import format_duration
 from weft.core.lazy import Reiterable
 from weft.core.seeds import seed_all
+from weft.data.corpus import Corpus
 from weft.data.data_config import DataConfig
 from weft.data.text_files import hash_file, read_lines, require_regular_file
 from weft.inference.backends import Backend, BackendOptions, select_backend
@@ -148,7 +149,8 @@ def prepare_student(
     check_recipe(replace(draft.recipe, train=replace(draft.recipe.train, initial_model=None)))
     check_data_files(draft.recipe, (folder.pairs("train"), folder.pairs("valid")))
     if folder.pairs("valid") in validation_files(draft.recipe):
-        check_teacher_holdout(request.teacher, teacher.recipe)
+        advice = "Put them back, or name others for its student: data.valid=[FILE,FILE]"
+        open_teacher_split(teacher.recipe, "valid", f"the pairs that {request.teacher} was validated on", advice)
     display.print(draft.reasons)
     initialized = initialize_from_teacher(draft.recipe, teacher)
     display.print(
@@ -206,27 +208,20 @@ def load_transfer_set(teacher: Path, recipe: Recipe, files: tuple[Path, ...]) ->
         name = " + ".join(map(str, files))
         lines = Reiterable(lambda: chain.from_iterable(map(read_lines, files)))
         return TransferSet(lines, name, digest.hexdigest(), f"the lines of {name}", ())
-    try:
-        corpus = recipe.data.splits()["train"]
-        fingerprint = corpus.fingerprint()
-    except UserError as error:
-        raise UserError(
-            f"the data that {teacher} was trained on cannot be read: {error}. "
-            "Put it back, or give text in the source language: --source FILE"
-        ) from error
+    advice = "Put it back, or give text in the source language: --source FILE"
+    corpus = open_teacher_split(recipe, "train", f"the data that {teacher} was trained on", advice)
     sources = Reiterable(lambda: (source for source, _ in corpus.pairs()))
-    return TransferSet(sources, str(corpus), fingerprint, "the sources of its training data", corpus.pairs())
+    return TransferSet(sources, str(corpus), corpus.fingerprint(), "the sources of its training data", corpus.pairs())
 
 
-def check_teacher_holdout(teacher: str, recipe: InferenceConfig) -> None:
-    """Raise UserError if the held-out part of the teacher's training data, for validation, cannot be read."""
+def open_teacher_split(recipe: InferenceConfig, split: str, name: str, advice: str) -> Corpus:
+    """Open a split of the teacher's data; raise UserError, with its name and advice, if it cannot be read."""
     try:
-        recipe.data.splits()["valid"].fingerprint()
+        corpus = recipe.data.splits()[split]
+        corpus.fingerprint()
     except UserError as error:
-        raise UserError(
-            f"the pairs that {teacher} was validated on cannot be read: {error}. "
-            "Put them back, or name others for its student: data.valid=[FILE,FILE]"
-        ) from error
+        raise UserError(f"{name} cannot be read: {error}. {advice}") from error
+    return corpus
 
 
 def validation_files(recipe: Recipe) -> list[Path]:

@@ -119,7 +119,7 @@ def extend_optimizer_state(
     extended: TrainedModel,
     sides: ExtendedTokenizers,
 ) -> dict[str, Tensor]:
-    """Return the optimizer state with zeros in the rows of the new tokens. names: of the trainable weights, in order."""
+    """Return the optimizer state with zeros in the rows of new tokens. names: of the trainable weights, in order."""
     old, new = model_weights(trained.model), model_weights(extended.model)
     result = dict(state)
     for key, tensor in state.items():

@@ -184,8 +184,8 @@ def _data_choices(
     yield SettingChoice("data.mix", mixed, f"{format_mix(mix)}, so that less is forgotten" if replay else None)
     yield SettingChoice("data.valid", [str(folder.pairs("new-valid"))] if written else [])
     yield SettingChoice("data.test", [])
-    held_out = f"about {round(new.held_out * new.pairs):,} new pairs are held out for validation, since data.valid is"
-    reason = f"{held_out} not set" if new.held_out else None
+    count = round(new.held_out * new.pairs)
+    reason = f"about {count:,} new pairs are held out for validation, since data.valid is not set" if count else None
     yield SettingChoice("data.validation_fraction", 0.0 if written else new.held_out, reason)
     for name, value in node.items():
         if name not in ("folder", "train", "mix", "valid", "test", "validation_fraction"):

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,12 +33,18 @@ class JSONLogWriter:
 
 
 class TensorBoardWriter:
-    """Writes TensorBoard events. A resumed run starts a new file, which hides events after its checkpoint."""
+    """Writes TensorBoard events. A resumed run starts a new file, which hides events after its checkpoint.
 
-    def __init__(self, folder: Path, after_step: int):
+    The first file of a run repeats the records that its log already has.
+    """
+
+    def __init__(self, folder: Path, log: Path, after_step: int):
         from torch.utils.tensorboard import SummaryWriter
 
+        records = () if folder.exists() else read_log_records(log)
         self._writer: Any = SummaryWriter(str(folder), purge_step=after_step + 1)
+        for record in records:
+            self.write(record)
 
     def write(self, record: dict[str, Any]) -> None:
         step = record["step"]
@@ -84,21 +90,8 @@ def open_log(ranks: RankGroup, path: Path, after_step: int, tensorboard: Path | 
     if tensorboard is None:
         yield LogWriter((log,))
         return
-    with open_tensorboard(tensorboard, path, after_step) as events:
+    with closing(TensorBoardWriter(tensorboard, path, after_step)) as events:
         yield LogWriter((log, events))
-
-
-@contextmanager
-def open_tensorboard(folder: Path, log: Path, after_step: int) -> Iterator[TensorBoardWriter]:
-    """Open the event files; the first time, write the records that the log already has."""
-    is_new = not folder.exists()
-    events = TensorBoardWriter(folder, after_step)
-    try:
-        for record in read_log_records(log) if is_new else ():
-            events.write(record)
-        yield events
-    finally:
-        events.close()
 
 
 def check_tensorboard(recipe: Recipe, ranks: RankGroup) -> None:

@@ -44,8 +44,7 @@ def check_recipe(recipe: Recipe, ranks: RankGroup | None = None, *, resumes: boo
         *collect_problems("translate.search", recipe.translate.search),
     ]
     if ranks is not None:
-        problems += _sparse_gradient_problems(recipe, ranks)
-        problems += _fsdp_problems(recipe, ranks)
+        problems += _distributed_problems(recipe) if ranks.world_size > 1 else ()
         problems += collect_problems("train.precision", lambda: check_precision(recipe, ranks))
         problems += collect_problems("train.tensorboard", lambda: check_tensorboard(recipe, ranks))
     if not resumes:
@@ -118,21 +117,19 @@ def _validation_problems(recipe: Recipe) -> Iterator[ConfigProblem]:
         yield ConfigProblem("train.validation.patience", "there is no validation data: name files in data.valid")
 
 
-def _sparse_gradient_problems(recipe: Recipe, ranks: RankGroup) -> Iterator[ConfigProblem]:
-    slots = {"source": recipe.model.source, "target": recipe.model.target, "head": recipe.model.head}
-    for name, make in slots.items():
-        if ranks.world_size > 1 and to_dict(make, REGISTRY).get("sparse"):
+def _distributed_problems(recipe: Recipe) -> Iterator[ConfigProblem]:
+    """Yield what several processes do not support.
+
+    FSDP gathers a layer whenever it is entered: all ranks must do so equally often, or they would wait forever.
+    """
+    for name in ("source", "target", "head"):
+        if to_dict(recipe.model, REGISTRY)[name].get("sparse"):
             text = "true, but sparse gradients need a single process: write false, or start without torchrun"
             yield ConfigProblem(f"model.{name}.sparse", text)
-
-
-def _fsdp_problems(recipe: Recipe, ranks: RankGroup) -> Iterator[ConfigProblem]:
-    """FSDP gathers a layer whenever it is entered: all ranks must do so equally often, or they would wait forever."""
     objective = to_dict(recipe.objective, REGISTRY)
     inputs = objective.get("decoder_input", {})
     stepwise = inputs.get("type") == "free-running" or inputs.get("method") == "stepwise"
-    sharded = ranks.world_size > 1 and recipe.train.parallel == "fsdp"
-    if sharded and (stepwise or objective["type"] == "minimum-risk"):
+    if recipe.train.parallel == "fsdp" and (stepwise or objective["type"] == "minimum-risk"):
         text = "fsdp, but with this objective the model generates token by token, a different number in each process"
         yield ConfigProblem("train.parallel", f"{text}: write ddp")
 

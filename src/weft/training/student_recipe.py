@@ -89,15 +89,10 @@ def _model_choices(node: dict[str, Any]) -> Iterator[SettingChoice]:
     slots, dim, stack, same = node["model"], DEFAULT_DIM, DEFAULT_STACK, is_transformer(node)
     if same:
         encoder, decoder = slots["encoder"], slots["decoder"]
-        activation = encoder["activation"] if encoder["activation"] in ("relu", "gelu") else "relu"
-        dim = slots["source"]["dim"]
-        stack = {
-            "heads": decoder["heads"],
-            "ffn_dim": decoder["ffn_dim"],
-            "norm": encoder["norm"],
-            "activation": activation,
-            "dropout": encoder["dropout"],
-        }
+        dim, stack = slots["source"]["dim"], {name: decoder[name] for name in ("heads", "ffn_dim")}
+        stack |= {name: encoder[name] for name in ("norm", "activation", "dropout")}
+        if stack["activation"] not in ("relu", "gelu"):
+            stack["activation"] = "relu"
     embedding: dict[str, PlainData] = {
         "type": "tokens",
         "dim": dim,

@@ -28,7 +28,6 @@ from weft.data.batches import Batch
 from weft.metrics.corpus_metrics import is_better
 from weft.models.model import Model, trainable_parameters
 from weft.optim.weight_averages import NamedWeights
-from weft.training.batch_iterator import DataCursor, iterate_updates, prefetch_to_device
 from weft.training.diagnostics import RunDiagnosis, nonfinite_diagnosis, nonfinite_message, run_diagnostics
 from weft.training.distributed import RankGroup, rank_seed
 from weft.training.log_writer import LogWriter, open_log
@@ -36,7 +35,15 @@ from weft.training.progress import ProgressDisplay, format_validation
 from weft.training.run_components import TrainingComponents
 from weft.training.run_folder import RunFolder, describe_changes, reusable_state
 from weft.training.time_budget import TimeSpent, can_fix_steps, steps_in_budget, warn_about_warmup
-from weft.training.train_step import MeterState, NonFiniteError, TrainingMeter, train_step
+from weft.training.train_step import (
+    DataCursor,
+    MeterState,
+    NonFiniteError,
+    TrainingMeter,
+    iterate_updates,
+    prefetch_to_device,
+    train_step,
+)
 
 RunOutcome = Literal["done", "patience", "interrupted"]
 

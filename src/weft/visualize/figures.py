@@ -154,7 +154,8 @@ def page_svg(draw: Callable[[], Figure], description: str, *, crop: bool = True)
     for element in root.iter():
         _adapt_to_page(element)
     root.attrib = {"viewBox": f"0 0 {width:.6g} {height:.6g}", "role": "img", "aria-label": make_printable(description)}
-    root.set("style", f"width: {width * 4 / 3:.0f}px")
+    if crop:  # in a narrow window it shrinks to 80 %, then it scrolls
+        root.set("style", f"width: {width * 4 / 3:.0f}px; min-width: {0.8 * width * 4 / 3:.0f}px")
     return Markup(ElementTree.tostring(root, encoding="unicode"))  # noqa: S704 (ElementTree has escaped every text)
 
 

@@ -198,7 +198,7 @@ def select_outputs(outputs: Sequence[SampleOutput], count: int) -> list[SampleOu
 
 
 def evenly_spaced(items: Sequence[Item], count: int) -> list[Item]:
-    """Return at most `count` items, among them the last and (unless count is 1) the first."""
+    """Return at most `count` items, including the last and (unless count is 1) the first."""
     if count == 1 or len(items) <= count:
         return list(items[-count:])
     return [items[round(number * (len(items) - 1) / (count - 1))] for number in range(count)]

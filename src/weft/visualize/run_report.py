@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 MAX_SURPRISAL = 8.0  # bits, shown in full color
-MAX_NARROW_COLUMNS = 16  # two heat maps of at most so many columns fit side by side
+MAX_NARROW_COLUMNS = 16  # of a heat map; two such fit side by side
 INSPECTION_HEADINGS = {"attention": "Attention", "frames": "Frame posteriors"}
 
 

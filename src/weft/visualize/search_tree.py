@@ -45,7 +45,7 @@ class SearchNode:
     """A hypothesis, represented by its last token. Nodes are compared by identity: two may have equal values."""
 
     token: int
-    score: float  # of the whole hypothesis
+    score: float  # of the hypothesis up to this token
     status: CandidateStatus
     rank: float  # the score that finished hypotheses are compared by
     parent: SearchNode | None

@@ -17,7 +17,7 @@ PANEL_TITLES = {
     "tokens_per_second": "tokens per second",
 }
 TRAINING_PANELS = tuple(PANEL_TITLES)  # besides the loss
-TOKEN_METRICS = ("accuracy", "perplexity")  # say less than metrics of whole outputs, and come after them
+TOKEN_METRICS = ("accuracy", "perplexity")  # come after the metrics of outputs, which say more
 LOG_PANELS = ("gradient_norm", "perplexity")
 ZERO_BASED_PANELS = ("tokens_per_second",)
 LOG_RATIO = 30.0  # largest / smallest value from which on a logarithmic axis says more

@@ -71,7 +71,7 @@ class CorpusCleaner:
         detector = ProblemDetector(features, held_out, target_only=self._target_only)
         reasons = detector.detect_remaining(temporary / "problems", self._dropped) & np.uint32(self._dropped)
         if reasons.all():
-            raise UserError(f"{self._files.paths()[0]}: --fix would leave nothing. Keep some pairs with --keep KIND.")
+            raise UserError(f"{self._files.paths()[0]}: --fix would leave nothing. Add --ignore KIND.")
         with new_folder(out) as new:
             result = self._write(new, repairer, reasons)
             (new / PARTIAL_LOG).rename(new / CHANGE_LOG)  # marks the copy as complete, even in an existing folder

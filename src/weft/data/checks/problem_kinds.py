@@ -69,7 +69,7 @@ PROBLEM_KINDS: Mapping[str, ProblemKind] = {
         fix="drops the pair"),
     "identical": ProblemKind(IDENTICAL_SIDES, "identical sides", 0.05,
         "lines that are not translated (except single words, which may be names): a model learns to copy",
-        fix="drops the pair", advice="for tasks such as spelling correction this is right: --keep identical"),
+        fix="drops the pair", advice="for tasks such as spelling correction this is right: --ignore identical"),
     "script": ProblemKind(UNEXPECTED_SCRIPT, "another script", 0.01,
         "most letters of a side belong to a script in which few lines of that side are written",
         fix="drops the pair"),
@@ -119,6 +119,6 @@ def parse_ignored_kinds(names: Iterable[str]) -> int:
     kept = 0
     for name in names:
         if name not in fixable:
-            raise UserError(f"--keep {name}: --fix deals with {', '.join(fixable)}{did_you_mean(name, fixable)}")
+            raise UserError(f"--ignore {name}: --fix deals with {', '.join(fixable)}{did_you_mean(name, fixable)}")
         kept |= PROBLEM_KINDS[name].bit
     return kept

@@ -89,8 +89,8 @@ def summarize_problems(
         for kind, bit in kinds.items():
             has_kind = (block & bit) != 0
             counts[kind] += int(np.count_nonzero(has_kind))
-            if len(first_rows[kind]) < MAX_EXAMPLES:
-                first_rows[kind] += (start + np.flatnonzero(has_kind)).tolist()[: MAX_EXAMPLES - len(first_rows[kind])]
+            first = np.flatnonzero(has_kind)[: MAX_EXAMPLES - len(first_rows[kind])]
+            first_rows[kind] += (start + first).tolist()
     numbers = {number for rows in first_rows.values() for number in rows}
     rows = {
         number: row

@@ -17,7 +17,7 @@ from weft.core.errors import UserError
 from weft.core.padded import Padded
 from weft.core.state import State
 from weft.decoding.greedy import GreedySearch
-from weft.inference.export.standalone.onnx_model import Model
+from weft.inference.export.standalone.onnx_model import OnnxModel
 from weft.inference.step_functions import max_source_length
 
 VERIFIED_LINES = 8
@@ -41,13 +41,13 @@ class VerificationResult(NamedTuple):
 
 def verify_export(folder: Path, exported: Path) -> VerificationResult:
     """Raise UserError unless the exported model agrees with the model in `folder`."""
-    return ExportVerifier(load_model(folder), Model(exported)).verify()
+    return ExportVerifier(load_model(folder), OnnxModel(exported)).verify()
 
 
 @dataclass(frozen=True)
 class ExportVerifier:
     trained: TrainedModel
-    exported: Model
+    exported: OnnxModel
 
     @torch.inference_mode()
     def verify(self) -> VerificationResult:

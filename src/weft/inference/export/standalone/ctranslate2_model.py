@@ -16,7 +16,7 @@ NUM_SPECIAL_TOKENS = 3  # in the vocabularies, before the tokens of the tokenize
 BATCH_SIZE = 32  # lines
 
 
-class Model:
+class CTranslate2Model:
     """The model in a folder, by default that of this file."""
 
     def __init__(self, folder: Path | str = Path(__file__).parent):
@@ -81,3 +81,6 @@ def read_vocabulary(folder: Path, side: str) -> list[str]:
     own, shared = folder / f"{side}_vocabulary.json", folder / "shared_vocabulary.json"
     tokens: list[str] = json.loads((own if own.exists() else shared).read_text("utf-8"))
     return tokens
+
+
+Model = CTranslate2Model  # the name that programs import, whatever the library

@@ -19,7 +19,7 @@ BATCH_SIZE = 32  # lines
 DecoderState = dict[str, NDArray[Any]]
 
 
-class Model:
+class OnnxModel:
     """The model in a folder, by default that of this file.
 
     encoder.onnx maps a source to the initial state; step.onnx maps the last token and the state to the
@@ -98,3 +98,6 @@ def run_session(session: Any, inputs: DecoderState) -> DecoderState:
     """The outputs of a graph by name."""
     names = [output.name for output in session.get_outputs()]
     return dict(zip(names, session.run(names, inputs), strict=True))
+
+
+Model = OnnxModel  # the name that programs import, whatever the library
