@@ -31,7 +31,7 @@ def heading(facts: Mapping[str, Any]) -> str:
 
 def scores_table(rows: Sequence[Row]) -> str:
     first = rows[0].search
-    header = ["search", "BLEU", f"p, beside {first}", "chrF", "length", "seconds", "log P at least greedy's"]
+    header = ["search", "BLEU", f"p, against {first}", "chrF", "length", "seconds", "log P at least greedy's"]
     return table(header, [cells(row) for row in rows])
 
 
@@ -61,7 +61,7 @@ def settings_table(searches: Sequence[str]) -> str:
     def shown(search: str) -> str:
         return " ".join(f'`--set "{setting}"`' for setting in SEARCHES[search])
 
-    return table(["search", "is"], [[search, shown(search)] for search in searches])
+    return table(["search", "options"], [[search, shown(search)] for search in searches])
 
 
 def signatures(row: Row) -> str:

@@ -11,7 +11,7 @@ from benchmarks.spreads import Spread, between, spread
 Figures: TypeAlias = Mapping[str, Any]  # as a benchmark writes them
 
 BATCHINGS = ("1", "128")  # sentences at once, of those that decoding was measured with
-HEADER = ("", "beside", "Weft", "the other", "Weft / it", "Weft, of the possible", "Weft, MiB", "the other, MiB")
+HEADER = ("", "peer", "Weft", "peer speed", "ratio", "Weft, of the limit", "Weft, MiB", "peer, MiB")
 TOKENS, LINES = "tokens_per_second", "lines_per_second"
 UNITS = {TOKENS: "tokens/s", LINES: "lines/s"}
 

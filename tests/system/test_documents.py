@@ -49,7 +49,7 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.slow
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_the_commands_run(document: str, folder: Path) -> None:
-    lines = [line for block in blocks(document, "sh") for line in block.split("\n")]
+    lines = [line for block in blocks(document, "sh") for line in block.replace("\\\n", "").split("\n")]
     commands = [line for line in lines if not line.startswith(SETTING_UP)]
     assert any(line.startswith("weft ") for line in commands)
     script = "\n".join(["set -euo pipefail", *map(shortened, commands)])

@@ -309,7 +309,7 @@ def test_connections_that_say_nothing_are_closed(server: Server) -> None:
 def test_the_description_names_what_is_served(server: Server) -> None:
     node = server.get("/openapi.json").json()
     assert {*node["paths"]} == {
-        "/translate", "/detect", "/languages", "/health", "/metrics", 
+        "/translate", "/detect", "/languages", "/health", "/metrics",
         "/v1/translate", "/v1/stream", "/v1/models", "/v1/reload", "/v1/training",
         *(f"/v1/inspect/{kind}" for kind in ("words", "attention", "search", "gates", "positions", "frames")),
     }  # fmt: skip

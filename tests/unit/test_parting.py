@@ -1,6 +1,7 @@
 """Texts and pages in parts: no letter is lost, markup stays, and no page takes long."""
 
 import asyncio
+import json
 import threading
 import time
 from collections.abc import Sequence
@@ -142,8 +143,8 @@ def test_the_event_loop_goes_on_while_texts_are_parted() -> None:
     one = Shouting()
     models = ModelPool([cast(ServedModel, one)])
     asked = libretranslate.LibreTranslateRequest(q=["one. Two", "<three>"], source="auto", target="de")
-    answer = asyncio.run(libretranslate.translate_texts(asked, models, ServerLimits()))
-    assert answer.translated_text == ["ONE. TWO", "<THREE>"]
+    answer = json.loads(asyncio.run(libretranslate.translate_texts(asked, models, ServerLimits())))
+    assert answer["translatedText"] == ["ONE. TWO", "<THREE>"]
     lines = api_v1.TranslateRequest(lines=["- one. Two"], outputs=[], paragraphs=True)
     assert '"text": "- ONE. TWO"' in asyncio.run(api_v1.translate_lines(lines, models, ServerLimits()))
     assert one.threads

@@ -95,7 +95,7 @@ def test_rows_have_scores_that_ignore_case(rows: list[Row]) -> None:
 
 def test_the_table_has_a_line_for_each_search(rows: list[Row]) -> None:
     header, _, greedy, plain, beam = scores_table(rows).rstrip("\n").split("\n")
-    assert header == "| search | BLEU | p, beside greedy | chrF | length | seconds | log P at least greedy's |"
+    assert header == "| search | BLEU | p, against greedy | chrF | length | seconds | log P at least greedy's |"
     assert greedy.startswith("| greedy | ")
     assert greedy.endswith(" | 0.71 | 1.5 |  |")
     assert plain.startswith("| beam-5-none | 100.0 ± 0.0 | ")

@@ -18,6 +18,7 @@ from weft.config.registry import REGISTRY
 from weft.config.serialization import to_dict
 from weft.config.yaml_files import parse_yaml
 from weft.core.errors import UserError
+from weft.models.model import count_parameters
 from weft.training.derived_runs import DistillationRequest, StudentFolder
 from weft.training.distillation import (
     initialize_from_teacher,
@@ -87,20 +88,20 @@ def deeper(model: dict[str, Any], **changed: Any) -> dict[str, Any]:
 def test_weights_that_mean_the_same_are_taken_over() -> None:
     teacher = untrained(TRANSFORMER)
     recipe = load_recipe({"text": {"source": "character"}, "model": deeper(TRANSFORMER)})
-    inherited = initialize_from_teacher(recipe, teacher)
-    old, new = model_weights(teacher.model), model_weights(inherited.student.model)
+    student, copied = initialize_from_teacher(recipe, teacher)
+    old, new = model_weights(teacher.model), model_weights(student.model)
     assert all(torch.equal(new[name].double(), old[name].float().double()) for name in old)
     fresh = [name for name in new if name not in old]
     assert {name.rpartition("layers.")[2][0] for name in fresh} == {"1", "2"}
-    assert inherited.copied == sum(weight.numel() for weight in old.values())
-    assert inherited.total - inherited.copied == sum(new[name].numel() for name in fresh)
-    assert inherited.student.source_tokenizer is teacher.source_tokenizer
+    assert copied == sum(weight.numel() for weight in old.values())
+    assert count_parameters(student.model) - copied == sum(new[name].numel() for name in fresh)
+    assert student.source_tokenizer is teacher.source_tokenizer
 
 
 def test_weights_of_another_kind_of_layer_are_not_taken_over() -> None:
     teacher = untrained(TRANSFORMER)
     recipe = load_recipe({"text": {"source": "character"}, "model": deeper(TRANSFORMER, rotary=True)})
-    old, new = model_weights(teacher.model), model_weights(initialize_from_teacher(recipe, teacher).student.model)
+    old, new = model_weights(teacher.model), model_weights(initialize_from_teacher(recipe, teacher)[0].model)
     name = "encoder.layers.0.feedforward.up.weight"
     assert old[name].shape == new[name].shape
     assert not torch.equal(new[name].double(), old[name].float().double())

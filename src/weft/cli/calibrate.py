@@ -11,17 +11,11 @@ from weft.core.errors import UserError
 
 def calibrate(
     model: ModelArgument,
-    files: Annotated[
-        list[Path],
-        typer.Argument(metavar="FILE", help="The source and its references, or one .tsv; best, validation data."),
-    ],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="The source and its references, or one .tsv.")],
     min_chrf: Annotated[
-        float | None,
-        typer.Option(min=0.0, max=100.0, help="Count a translation as good if its chrF is at least this. Default: 60."),
+        float | None, typer.Option(min=0.0, max=100.0, help="The chrF from which a translation is good. Default: 60.")
     ] = None,
-    exact: Annotated[
-        bool, typer.Option("--exact", help="Count a translation as good only if it equals the reference.")
-    ] = False,
+    exact: Annotated[bool, typer.Option("--exact", help="Only the exact reference is good.")] = False,
     beam: BeamOption = None,
     settings: SetOption = None,
     device: DeviceOption = "auto",

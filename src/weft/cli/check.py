@@ -35,23 +35,17 @@ def check(
         ),
     ] = None,
     valid: Annotated[
-        list[str] | None,
-        typer.Option(metavar="FILE", help="Validation data, which must not overlap training: one .tsv, or two files."),
+        list[str] | None, typer.Option(metavar="FILE", help="Validation data: one .tsv, or two files.")
     ] = None,
-    test: Annotated[
-        list[str] | None, typer.Option(metavar="FILE", help="Test data, which must not overlap training.")
-    ] = None,
+    test: Annotated[list[str] | None, typer.Option(metavar="FILE", help="Test data: one .tsv, or two files.")] = None,
     tokenizer: Annotated[
-        Path | None,
-        typer.Option(metavar="MODEL", help="A run or model folder whose tokenizers are used to find unknown tokens."),
+        Path | None, typer.Option(metavar="MODEL", help="A model whose tokenizers find unknown tokens.")
     ] = None,
     fix: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", help="Write a cleaned copy of the training data and a log of all changes."),
+        Path | None, typer.Option(metavar="FOLDER", help="Write a cleaned copy of the training data.")
     ] = None,
     ignore: Annotated[
-        list[str] | None,
-        typer.Option(metavar="KIND", help="A kind of problem that --fix ignores, for example identical. Repeatable."),
+        list[str] | None, typer.Option(metavar="KIND", help="A kind of problem that --fix ignores. Repeatable.")
     ] = None,
     json: JsonOption = False,
 ) -> None:

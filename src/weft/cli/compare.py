@@ -22,21 +22,18 @@ def compare(
         Path, typer.Argument(metavar="REFERENCES", help="A file of references, or a .tsv with sources and references.")
     ],
     systems: Annotated[
-        list[Path],
-        typer.Argument(metavar="SYSTEM", help="Files of translations; each is compared with the first of them."),
+        list[Path], typer.Argument(metavar="SYSTEM", help="Files of translations, compared with the first.")
     ],
     source: Annotated[Path | None, typer.Option(metavar="FILE", help="The source text.")] = None,
     reference: Annotated[
         list[Path] | None, typer.Option(metavar="FILE", help="More references of the same lines. Repeatable.")
     ] = None,
     train: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="The target side of the training data, for scores by word frequency."),
+        Path | None, typer.Option(metavar="FILE", help="Target training text, for scores by word frequency.")
     ] = None,
     metric: MetricOption = None,
     test: Annotated[
-        Literal["bootstrap", "randomization"],
-        typer.Option(help="The significance test: paired bootstrap or approximate randomization."),
+        Literal["bootstrap", "randomization"], typer.Option(help="The significance test of differences.")
     ] = "randomization",
     samples: Annotated[
         int | None, typer.Option(min=100, help="The number of samples. Default: 1000, and 10000 for randomization.")
@@ -46,9 +43,7 @@ def compare(
     tokenize: TokenizeOption = None,
     stem: StemOption = None,
     synonyms: SynonymsOption = None,
-    html: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write a page that shows sentences side by side.")
-    ] = None,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a page with example sentences.")] = None,
     sentence_metric: Annotated[
         str | None, typer.Option(metavar="METRIC", help="The metric of single sentences on that page. Default: chrf.")
     ] = None,

@@ -12,8 +12,7 @@ from weft.core.errors import UserError
 def complete(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A run or model folder of a language model.")],
     prompt: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="PROMPT", help="The beginning of a line. Default: lines of standard input."),
+        list[str] | None, typer.Argument(metavar="PROMPT", help="The beginning of a line. Default: standard input.")
     ] = None,
     samples: Annotated[int, typer.Option(min=1, help="The number of completions of each prompt.")] = 1,
     temperature: Annotated[

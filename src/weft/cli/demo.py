@@ -17,9 +17,7 @@ def demo(
         Path | None, typer.Option(metavar="FOLDER", help="The run folder to create or resume. Default: runs/demo-TASK.")
     ] = None,
     data: Annotated[Path, typer.Option(metavar="FOLDER", help="The folder of the datasets.")] = Path("data"),
-    minutes: Annotated[
-        float | None, typer.Option(min=0.01, help="The training time. Default: 8, 5 or 5, by task.")
-    ] = None,
+    minutes: Annotated[float | None, typer.Option(min=0.01, help="The training time. Default: 5 or 8.")] = None,
     device: DeviceOption = "auto",
 ) -> None:
     """Download real data, train a model in a few minutes, and show what it can do."""

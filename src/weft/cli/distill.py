@@ -10,17 +10,14 @@ from weft.core.errors import UserError
 
 
 def distill(
-    teacher: Annotated[
-        Path | None, typer.Argument(metavar="TEACHER", help="The run or model folder of a trained model.")
-    ] = None,
+    teacher: Annotated[Path | None, typer.Argument(metavar="TEACHER", help="A run folder or a model folder.")] = None,
     settings: OverridesArgument = None,
     out: Annotated[Path | None, typer.Option(metavar="FOLDER", help="The run folder to create or resume.")] = None,
     source: Annotated[
-        list[Path] | None,
-        typer.Option(metavar="FILE", help="Lines for the teacher to translate. Default: its training data."),
+        list[Path] | None, typer.Option(metavar="FILE", help="Text to translate. Default: its training data.")
     ] = None,
     minutes: Annotated[
-        float | None, typer.Option(min=0.01, help="The training time. Default: as many updates as the teacher had.")
+        float | None, typer.Option(min=0.01, help="The training time. Default: the teacher's number of updates.")
     ] = None,
     compare: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Only compare the student in this folder with its teacher.")

@@ -23,9 +23,7 @@ from weft.core.errors import UserError
 
 
 def evaluate(
-    system: Annotated[
-        Path, typer.Argument(metavar="MODEL|TRANSLATIONS", help="A run or model folder, or a file of translations.")
-    ],
+    system: Annotated[Path, typer.Argument(metavar="MODEL|TRANSLATIONS", help="A model, or a file of translations.")],
     files: Annotated[
         list[Path],
         typer.Argument(

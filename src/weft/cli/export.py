@@ -13,19 +13,17 @@ from weft.core.errors import UserError
 def export(
     model: ModelArgument,
     format_name: Annotated[
-        Literal["ctranslate2", "onnx"], typer.Option("--format", help="The library that will run the model.")
+        Literal["ctranslate2", "onnx"], typer.Option("--format", help="The library to run it with.")
     ],
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="The folder to create.")],
     precision: Annotated[
-        Literal["float32", "int16", "int8"] | None,
-        typer.Option(help="The precision of ctranslate2 weights; int8 needs a quarter of the space. Default: float32."),
+        Literal["float32", "int16", "int8"] | None, typer.Option(help="The precision of ctranslate2. Default: float32.")
     ] = None,
     shortlist: Annotated[
         bool, typer.Option("--shortlist", help="Export and use the shortlist of the model (ctranslate2 only).")
     ] = False,
     verify: Annotated[
-        bool | None,
-        typer.Option("--verify/--no-verify", help="Compare onnx with torch. Default: if onnxruntime is installed."),
+        bool | None, typer.Option("--verify/--no-verify", help="Compare onnx with torch first, if possible.")
     ] = None,
 ) -> None:
     """Create a folder in which a model runs without Weft, with its tokenizers and a program that translates."""

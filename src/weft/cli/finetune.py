@@ -20,9 +20,7 @@ USAGE = (
 
 
 def finetune(
-    model: Annotated[
-        Path | None, typer.Argument(metavar="MODEL", help="The run or model folder of a trained model.")
-    ] = None,
+    model: Annotated[Path | None, typer.Argument(metavar="MODEL", help="A run folder or a model folder.")] = None,
     data: Annotated[
         list[str] | None,
         typer.Argument(
@@ -32,21 +30,13 @@ def finetune(
         ),
     ] = None,
     out: Annotated[Path | None, typer.Option(metavar="FOLDER", help="The run folder to create or resume.")] = None,
-    mix: Annotated[
-        float, typer.Option(min=0.0, metavar="N", help="Replay N old pairs for every new one, to forget less.")
-    ] = 0.0,
-    freeze: Annotated[
-        str, typer.Option(metavar="SLOTS", help="Parts of the model to freeze, for example source,encoder.")
-    ] = "",
+    mix: Annotated[float, typer.Option(min=0.0, metavar="N", help="Replay N old pairs for every new one.")] = 0.0,
+    freeze: Annotated[str, typer.Option(metavar="SLOTS", help="Parts to freeze, such as source,encoder.")] = "",
     extend_vocabulary: Annotated[
         int | None, typer.Option(min=0, metavar="N", help="Add at most N tokens. Default: those that are unknown.")
     ] = None,
-    keep_optimizer: Annotated[
-        bool, typer.Option("--keep-optimizer", help="Keep the optimizer state of the original run.")
-    ] = False,
-    minutes: Annotated[
-        float | None, typer.Option(min=0.01, help="The training time. Default: ten epochs of the new data.")
-    ] = None,
+    keep_optimizer: Annotated[bool, typer.Option("--keep-optimizer", help="Keep the state of the optimizer.")] = False,
+    minutes: Annotated[float | None, typer.Option(min=0.01, help="The training time. Default: ten epochs.")] = None,
     device: DeviceOption = "auto",
 ) -> None:
     """Fine-tune a trained model on new data, and report what it gains there and loses on its old data."""

@@ -11,12 +11,8 @@ inspect_app = typer.Typer(
     name="inspect", help="Draw what happens inside a model.", no_args_is_help=True, rich_markup_mode=None
 )
 
-SentenceArgument = Annotated[
-    str, typer.Argument(metavar="SENTENCE", help="The sentence to translate or read, in quotation marks.")
-]
-ImageArgument = Annotated[
-    str, typer.Argument(metavar="SENTENCE", help="The sentence to translate, or the path of an image.")
-]
+SentenceArgument = Annotated[str, typer.Argument(metavar="SENTENCE", help="The sentence, in quotation marks.")]
+ImageArgument = Annotated[str, typer.Argument(metavar="SENTENCE", help="The sentence, or the path of an image.")]
 FigureOption = Annotated[Path, typer.Option(help="The figure to write: .png, .svg or .pdf.")]
 
 
@@ -26,11 +22,9 @@ def attention(
     sentence: ImageArgument,
     output: FigureOption = Path("attention.png"),
     layer: Annotated[
-        int | None, typer.Option(min=1, help="A decoder layer, from 1. Default: what the decoder reports.")
+        int | None, typer.Option(min=1, help="A decoder layer, from 1. Default: the reported one.")
     ] = None,
-    head: Annotated[
-        int | None, typer.Option(min=1, help="A head of that layer, from 1. Default: the mean of all heads.")
-    ] = None,
+    head: Annotated[int | None, typer.Option(min=1, help="A head of that layer, from 1. Default: the mean.")] = None,
     tokens: Annotated[bool, typer.Option("--tokens", help="Show tokens instead of words.")] = False,
     beam: BeamOption = None,
     settings: SetOption = None,
@@ -54,8 +48,7 @@ def frames(
     sentence: ImageArgument,
     output: FigureOption = Path("frames.png"),
     target: Annotated[
-        str | None,
-        typer.Option(metavar="TEXT", help="Show how the frames align with this text. Default: their best path."),
+        str | None, typer.Option(metavar="TEXT", help="Align the frames with this text. Default: their best path.")
     ] = None,
     settings: SetOption = None,
     device: DeviceOption = "auto",
@@ -81,7 +74,7 @@ def gates(
     ] = None,
     module: Annotated[
         str | None,
-        typer.Option(metavar="MODULE", help="A layer, cell or gate, for example encoder.0.forward. Default: all."),
+        typer.Option(metavar="MODULE", help="A layer, cell or gate, such as encoder.0.forward. Default: all."),
     ] = None,
     units: Annotated[bool, typer.Option("--units", help="Show each unit of one gate instead of the mean.")] = False,
     beam: BeamOption = None,

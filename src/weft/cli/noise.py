@@ -18,8 +18,7 @@ def noise(
     ] = None,
     copies: Annotated[int, typer.Option(min=1, help="The number of pairs for each line.")] = 5,
     errors: Annotated[
-        float | None,
-        typer.Option(min=1.0, help="The mean number of errors in a misspelled word. Default: 1.2, or learned."),
+        float | None, typer.Option(min=1.0, help="The mean number of errors in a wrong word. Default: 1.2, or learned.")
     ] = None,
     clean_rate: Annotated[float, typer.Option(min=0.0, max=1.0, help="The fraction of words that stay correct.")] = 0.1,
     layout: Annotated[
@@ -27,17 +26,13 @@ def noise(
     ] = None,
     rate: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="KIND=NUMBER", help="How frequent an error is: replace, sound, insert, double, drop, swap."
-        ),
+        typer.Option(metavar="KIND=NUMBER", help="The weight of replace, sound, insert, double, drop or swap."),
     ] = None,
     learn_from: Annotated[
-        Path | None,
-        typer.Option(metavar="PAIRS", help="Learn the errors from this .tsv: misspelling, tab, correct word."),
+        Path | None, typer.Option(metavar="PAIRS", help="A .tsv to learn the errors from: misspelling, correct word.")
     ] = None,
     exclude: Annotated[
-        list[Path] | None,
-        typer.Option(metavar="FILE", help="Omit the misspellings in the first column of this file. Repeatable."),
+        list[Path] | None, typer.Option(metavar="FILE", help="A .tsv of misspellings to omit. Repeatable.")
     ] = None,
     seed: Annotated[int, typer.Option(help="The seed of the errors.")] = 1,
 ) -> None:

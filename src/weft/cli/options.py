@@ -20,13 +20,11 @@ ModelArgument = Annotated[Path, typer.Argument(metavar="MODEL", help="A run fold
 DeviceOption = Annotated[str, typer.Option(help="The device: auto, cpu, cuda, cuda:1 or mps.")]
 SetOption = Annotated[
     list[str] | None,
-    typer.Option(
-        "--set", metavar="KEY=VALUE", help="Change a setting, for example translate.ctc_weight=0.3. Repeatable."
-    ),
+    typer.Option("--set", metavar="KEY=VALUE", help="Change a setting, such as translate.ctc_weight=0.3."),
 ]
 OverridesArgument = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[KEY=VALUE]...", help="Settings to change, for example model.encoder.layers=6."),
+    typer.Argument(metavar="[KEY=VALUE]...", help="Settings to change, such as model.encoder.layers=6."),
 ]
 BeamOption = Annotated[
     int | None, typer.Option(min=1, help="The beam size; 1 is greedy search. Default: as the model was configured.")
@@ -36,7 +34,7 @@ OutputOption = Annotated[Path | None, typer.Option(metavar="FILE", help="The fil
 
 BackendOption = Annotated[
     Literal["auto", "torch", "ctranslate2"],
-    typer.Option("--backend", help="The library to use. auto: ctranslate2 where outputs are the same."),
+    typer.Option("--backend", help="The library. auto: ctranslate2 where its outputs are the same."),
 ]
 PrecisionOption = Annotated[
     Literal["float32", "int16", "int8"] | None,
@@ -46,19 +44,15 @@ PrecisionOption = Annotated[
 MetricOption = Annotated[
     list[str] | None,
     typer.Option(
-        help="bleu, chrf, ter, meteor, exact, wer, cer, per, repetition, copy, numbers or addresses. Repeatable."
+        help="bleu, chrf, ter, meteor, exact, wer, cer, per, repetition, copy, numbers, addresses. Repeatable."
     ),
 ]
 LowercaseOption = Annotated[bool, typer.Option("--lowercase", help="Ignore case.")]
 TokenizeOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME", help="The sacrebleu tokenizer, such as 13a, intl, zh, ja-mecab or char. Default: 13a."
-    ),
+    str | None, typer.Option(metavar="NAME", help="The sacrebleu tokenizer, such as intl, zh or char. Default: 13a.")
 ]
 StemOption = Annotated[
-    str | None,
-    typer.Option(metavar="LANGUAGE", help="The stemmer of METEOR, for example german. Default: porter, for English."),
+    str | None, typer.Option(metavar="LANGUAGE", help="The stemmer of METEOR, such as german. Default: porter.")
 ]
 SynonymsOption = Annotated[
     Path | None, typer.Option("--synonyms", metavar="FILE", help="Synonyms for METEOR, a set of words per line.")

@@ -12,7 +12,7 @@ def report(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, finished or not.")],
     output: Annotated[Path, typer.Option(help="The page to write.")] = Path("report.html"),
     test: Annotated[
-        bool, typer.Option("--test", help="Evaluate on the test data of the run instead of its validation data.")
+        bool, typer.Option("--test", help="Evaluate on the test data instead of the validation data.")
     ] = False,
     max_lines: Annotated[int, typer.Option(min=1, help="Translate and score at most this many lines.")] = 1000,
     sentences: Annotated[int, typer.Option(min=1, help="The number of example sentences of each kind.")] = 4,

@@ -12,27 +12,17 @@ def rerank(
     model: ModelArgument,
     input_file: Annotated[
         Path | None,
-        typer.Argument(
-            metavar="INPUT", help="The output of weft translate --json --n-best N. Default: standard input."
-        ),
+        typer.Argument(metavar="INPUT", help="The output of weft translate --json. Default: standard input."),
     ] = None,
     scorers: Annotated[
-        list[Path] | None,
-        typer.Option("--scorer", metavar="MODEL", help="Another model that scores the alternatives. Repeatable."),
+        list[Path] | None, typer.Option("--scorer", metavar="MODEL", help="Another model that scores. Repeatable.")
     ] = None,
     weights: Annotated[
-        str | None,
-        typer.Option(
-            metavar="W0,W1,...", help="The weights of the score in INPUT and of each model. Default: all equal."
-        ),
+        str | None, typer.Option(metavar="W0,W1,...", help="Weights of the score in INPUT and of each model.")
     ] = None,
-    alpha: Annotated[
-        float, typer.Option(min=0.0, help="Divide each score by its number of tokens to this power.")
-    ] = 1.0,
+    alpha: Annotated[float, typer.Option(min=0.0, help="Divide scores by their number of tokens to this power.")] = 1.0,
     output: OutputOption = None,
-    json: Annotated[
-        bool, typer.Option("--json", help="Write a JSON object per line, with all alternatives and scores.")
-    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Write JSON lines, with all alternatives and scores.")] = False,
     device: DeviceOption = "auto",
 ) -> None:
     """Rerank the alternatives of translations with the scores of other models."""

@@ -11,11 +11,9 @@ from weft.cli.options import DeviceOption, ModelArgument, OutputOption
 def score(
     model: ModelArgument,
     files: Annotated[
-        list[Path], typer.Argument(metavar="FILE", help="The source and its target, or one .tsv or .jsonl; or a text.")
+        list[Path], typer.Argument(metavar="FILE", help="The source and its target, or one .tsv or .jsonl.")
     ],
-    json: Annotated[
-        bool, typer.Option("--json", help="Write a JSON object per line, with tokens and their scores.")
-    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Write JSON lines, with tokens and their scores.")] = False,
     output: OutputOption = None,
     device: DeviceOption = "auto",
 ) -> None:

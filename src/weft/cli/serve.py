@@ -30,19 +30,17 @@ def serve(
     ] = None,
     languages: Annotated[
         list[str] | None,
-        typer.Option(metavar="CODE:CODE", help="The languages of a model, for example en:de; once for each RUN."),
+        typer.Option(metavar="CODE:CODE", help="The languages of a model, such as en:de, for each RUN."),
     ] = None,
     api_keys: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A file of API keys, one per line, that requests must have.")
     ] = None,
     reload: Annotated[bool, typer.Option("--reload", help="Load new models when a folder changes.")] = False,
     training: Annotated[
-        list[Path] | None,
-        typer.Option(metavar="RUN", help="A run whose training is shown on the page /training. Repeatable."),
+        list[Path] | None, typer.Option(metavar="RUN", help="A run to show on the page /training. Repeatable.")
     ] = None,
     limits: Annotated[
-        list[str] | None,
-        typer.Option("--limit", metavar="NAME=N", help="Change a limit, for example characters=5000. Repeatable."),
+        list[str] | None, typer.Option("--limit", metavar="NAME=N", help="Change a limit, such as characters=5000.")
     ] = None,
     beam: BeamOption = None,
     backend: BackendOption = "auto",

@@ -11,7 +11,7 @@ from weft.core.errors import UserError
 
 def show(
     target: Annotated[
-        Path | None, typer.Argument(metavar="RECIPE|RUN", help="A recipe, a run folder or a model folder.")
+        Path | None, typer.Argument(metavar="RECIPE|RUN", help="A recipe, or a run or model folder.")
     ] = None,
     overrides: OverridesArgument = None,
     schema: Annotated[bool, typer.Option("--schema", help="Print the JSON schema of recipes, for editors.")] = False,

@@ -26,8 +26,7 @@ def train(
     ] = None,
     out: Annotated[Path | None, typer.Option(metavar="FOLDER", help="The run folder to create.")] = None,
     minutes: Annotated[
-        float | None,
-        typer.Option(min=0.01, help="Train as well as possible in this time, including preparation and validation."),
+        float | None, typer.Option(min=0.01, help="Train as well as possible in this time, validation included.")
     ] = None,
     resume: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Resume the run in this folder.")] = None,
     device: DeviceOption = "auto",

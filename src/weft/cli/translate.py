@@ -36,13 +36,13 @@ if TYPE_CHECKING:
 EnsembleMean = Literal["probabilities", "log-probabilities"]
 
 InputArgument = Annotated[
-    Path | None, typer.Argument(metavar="INPUT", help="The text, a sentence per line. Default: standard input.")
+    Path | None, typer.Argument(metavar="INPUT", help="The text to translate. Default: standard input.")
 ]
 InteractiveOption = Annotated[
     bool, typer.Option("--interactive", "-i", help="Type sentences, see probabilities, and choose other words.")
 ]
 JsonLinesOption = Annotated[
-    bool, typer.Option("--json", help="Write a JSON object per line, with scores, tokens and alternatives.")
+    bool, typer.Option("--json", help="Write JSON lines, with scores, tokens and alternatives.")
 ]
 ParagraphsOption = Annotated[
     bool, typer.Option("--paragraphs", help="Split lines into sentences, translate each, and keep the layout.")
@@ -61,8 +61,7 @@ ProtectOption = Annotated[
     str | None, typer.Option(metavar="KIND,KIND,...", help="Copy urls, emails, numbers, placeholders, markup; or all.")
 ]
 AlignmentsOption = Annotated[
-    Path | None,
-    typer.Option("--alignments", metavar="FILE", help="Also write the word alignment of each line, such as 0-0 1-2."),
+    Path | None, typer.Option("--alignments", metavar="FILE", help="Also write word alignments, such as 0-0 1-2.")
 ]
 AttentionOption = Annotated[bool, typer.Option("--attention", help="Add the attention of each token to --json.")]
 TopTokensOption = Annotated[
@@ -74,20 +73,15 @@ ReplaceUnknownOption = Annotated[
 DictionaryOption = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Translations for --replace-unknown: word, tab, translation.")
 ]
-NBestOption = Annotated[
-    int | None, typer.Option(min=1, help="The number of alternatives with --json or --interactive.")
-]
+NBestOption = Annotated[int | None, typer.Option(min=1, help="The number of alternatives in --json or --interactive.")]
 EnsembleOption = Annotated[
-    list[Path] | None,
-    typer.Option("--ensemble", metavar="MODEL", help="Another model with the same target tokens. Repeatable."),
+    list[Path] | None, typer.Option("--ensemble", metavar="MODEL", help="Another model for an ensemble. Repeatable.")
 ]
 WeightsOption = Annotated[
     str | None, typer.Option(metavar="W1,W2,...", help="The weight of each model of the ensemble. Default: all equal.")
 ]
 MeanOption = Annotated[EnsembleMean | None, typer.Option(help="What the ensemble averages. Default: probabilities.")]
-ShortlistOption = Annotated[
-    bool, typer.Option("--shortlist", help="Use the lexical shortlist of weft shortlist, which is faster.")
-]
+ShortlistOption = Annotated[bool, typer.Option("--shortlist", help="Use the shortlist of weft shortlist.")]
 VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Report the backend and why it was chosen.")]
 
 

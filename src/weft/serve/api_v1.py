@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends
-from fastapi import Request as HttpRequest
 from fastapi.responses import Response
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from pydantic import BaseModel, ConfigDict, Field
@@ -20,16 +19,7 @@ from weft.decoding.constraints.request import Request
 from weft.decoding.constraints.request_reader import request_from_dict
 from weft.inference.translation import TranslatedParagraph
 from weft.serve.batch_queue import DecodeOptions, JobCancelledError
-from weft.serve.dependencies import (
-    BearerKey,
-    Context,
-    JsonRequest,
-    NonNegativeInt,
-    PositiveInt,
-    cancel_on_disconnect,
-    require_json,
-    require_key,
-)
+from weft.serve.dependencies import JsonCall, JsonRequest, KeyedCall, NonNegativeInt, PositiveInt
 from weft.serve.http_errors import BODY_ERRORS, ApiError, conflict_error, error_responses, limit_error
 from weft.serve.libretranslate import check_text_limits
 from weft.serve.limits import ServerLimits
@@ -117,14 +107,11 @@ class ReloadRequest(JsonRequest):
     model: Annotated[str | None, Field(description="The name of a model; by default all.")] = None
 
 
-@router.post(
-    "/translate", response_model=TranslateResponse, responses=MODEL_ERRORS, dependencies=[Depends(require_json)]
-)
-async def translate(request: HttpRequest, body: TranslateRequest, context: Context, bearer: BearerKey) -> Response:
+@router.post("/translate", response_model=TranslateResponse, responses=MODEL_ERRORS)
+async def translate(body: TranslateRequest, call: JsonCall) -> Response:
     """Translate lines, with constraints, alternatives and details."""
-    context.keys.check(body.api_key if bearer is None else bearer)
-    work = translate_lines(body, context.models, context.limits)
-    return context.json_response(await cancel_on_disconnect(request, work))
+    call.check_key(body.api_key)
+    return await call.respond(translate_lines(body, call.models, call.limits))
 
 
 async def translate_lines(body: TranslateRequest, models: ModelPool, limits: ServerLimits) -> str:
@@ -144,7 +131,7 @@ async def translate_lines(body: TranslateRequest, models: ModelPool, limits: Ser
         return await _translate_paragraphs(body, model, requests)
     translations = await model.translate(requests, body.options)
     return await asyncio.to_thread(
-        lambda: _response_json(model, [_filter_tokens(one.record(), body.options) for one in translations])
+        lambda: _response_json(model, [_filter_tokens(line.record(), body.options) for line in translations])
     )
 
 
@@ -157,7 +144,8 @@ async def _translate_paragraphs(body: TranslateRequest, model: ServedModel, requ
     lines = [TranslatedParagraph(layout, tuple(next(translations) for _ in layout.sentences)) for layout in layouts]
 
     def paragraph_record(line: TranslatedParagraph) -> dict[str, Any]:
-        return {**line.record(), "sentences": [_filter_tokens(one.record(), body.options) for one in line.sentences]}
+        sentences = [_filter_tokens(sentence.record(), body.options) for sentence in line.sentences]
+        return {**line.record(), "sentences": sentences}
 
     return await asyncio.to_thread(lambda: _response_json(model, [paragraph_record(line) for line in lines]))
 
@@ -235,14 +223,12 @@ def _event(name: str, data: object) -> ServerSentEvent:
     return ServerSentEvent(event=name, raw_data=json.dumps(data, ensure_ascii=False, allow_nan=False))
 
 
-async def open_stream(body: StreamRequest, context: Context, bearer: BearerKey) -> TranslationStream:
-    context.keys.check(body.api_key if bearer is None else bearer)
-    return TranslationStream(body, context.models, context.limits)
+async def open_stream(body: StreamRequest, call: JsonCall) -> TranslationStream:
+    call.check_key(body.api_key)
+    return TranslationStream(body, call.models, call.limits)
 
 
-@router.post(
-    "/stream", response_class=EventSourceResponse, responses=MODEL_ERRORS, dependencies=[Depends(require_json)]
-)
+@router.post("/stream", response_class=EventSourceResponse, responses=MODEL_ERRORS)
 async def stream(opened: Annotated[TranslationStream, Depends(open_stream)]) -> AsyncIterator[ServerSentEvent]:
     """Translate a line and stream its words as server-sent events.
 
@@ -252,8 +238,8 @@ async def stream(opened: Annotated[TranslationStream, Depends(open_stream)]) -> 
         yield event
 
 
-@router.get("/models", responses=error_responses(403), dependencies=[Depends(require_key)])
-async def list_models(context: Context) -> list[ModelRecord]:
+@router.get("/models", responses=error_responses(403))
+async def list_models(call: KeyedCall) -> list[ModelRecord]:
     """List the models."""
     return [
         ModelRecord(
@@ -264,15 +250,15 @@ async def list_models(context: Context) -> list[ModelRecord]:
             fingerprint=model.fingerprint,
             queue=model.waiting,
         )
-        for model in context.models.all
+        for model in call.models.all
     ]
 
 
-@router.post("/reload", responses=error_responses(*BODY_ERRORS, 404), dependencies=[Depends(require_json)])
-async def reload(body: ReloadRequest, context: Context, bearer: BearerKey) -> ReloadResponse:
+@router.post("/reload", responses=error_responses(*BODY_ERRORS, 404))
+async def reload(body: ReloadRequest, call: JsonCall) -> ReloadResponse:
     """Load models again from their folders. Only for servers with API keys."""
-    if not context.keys:
+    if not call.context.keys:
         raise ApiError(403, "This server has no keys, so reloading over HTTP is disabled. Send it the signal SIGHUP.")
-    context.keys.check(body.api_key if bearer is None else bearer)
-    models = context.models.all if body.model is None else [context.models.find(body.model)]
-    return ReloadResponse(models=await context.models.reload(models))
+    call.check_key(body.api_key)
+    models = call.models.all if body.model is None else [call.models.find(body.model)]
+    return ReloadResponse(models=await call.models.reload(models))

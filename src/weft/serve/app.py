@@ -6,10 +6,11 @@ import copy
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
-from fastapi import APIRouter, Depends, FastAPI
+from fastapi import APIRouter, FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from fastapi.staticfiles import StaticFiles
@@ -21,7 +22,7 @@ from starlette.routing import Route
 
 from weft.serve import api_v1, inspection, libretranslate
 from weft.serve.auth import HostCheckMiddleware
-from weft.serve.dependencies import JSON_TYPE, Context, ServerContext, require_key
+from weft.serve.dependencies import JSON_TYPE, KeyedCall, ServerContext
 from weft.serve.http_errors import (
     ErrorResponse,
     error_responses,
@@ -71,22 +72,16 @@ async def health() -> HealthResponse:
     "/metrics",
     response_class=Response,
     responses={**error_responses(403), 200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
-    dependencies=[Depends(require_key)],
 )
-async def metrics(context: Context) -> Response:
+async def metrics(call: KeyedCall) -> Response:
     """Return metrics in the text format of Prometheus."""
-    return Response(generate_latest(context.metrics.registry), media_type=CONTENT_TYPE_LATEST)
+    return Response(generate_latest(call.context.metrics.registry), media_type=CONTENT_TYPE_LATEST)
 
 
-@server_router.get(
-    "/v1/training",
-    response_model=list[TrainingRunRecord],
-    responses=error_responses(403),
-    dependencies=[Depends(require_key)],
-)
-async def training(context: Context) -> Response:
+@server_router.get("/v1/training", response_model=list[TrainingRunRecord], responses=error_responses(403))
+async def training(call: KeyedCall) -> Response:
     """Return the progress of the runs named by --training."""
-    return Response(await context.training.json(), media_type=JSON_TYPE)
+    return Response(await call.context.training.json(), media_type=JSON_TYPE)
 
 
 class TranslationServer(FastAPI):
@@ -95,8 +90,10 @@ class TranslationServer(FastAPI):
     def openapi(self) -> dict[str, Any]:
         if self.openapi_schema is None:
             document = copy.deepcopy(super().openapi())
-            for operation in (one for operations in document["paths"].values() for one in operations.values()):
+            for operation in chain.from_iterable(path.values() for path in document["paths"].values()):
                 operation["summary"], _, operation["description"] = operation["description"].partition("\n\n")
+                if "security" in operation:
+                    operation["security"].append({})  # optional: the server may have no keys, or api_key is used
             context: ServerContext = self.state.context
             if context.models.all:
                 _add_server_limits(document, context.models, context.limits)
@@ -122,6 +119,7 @@ def create_app(
         title="Weft",
         version=version("weft"),
         description=DESCRIPTION,
+        telemetry={"tracing": False, "metrics": False, "logs": False},  # /metrics has its own
         docs_url=None,
         redoc_url=None,
         responses={"default": {"model": ErrorResponse, "description": "Any other error."}},

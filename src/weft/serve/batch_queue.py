@@ -74,7 +74,7 @@ class TranslationJob:
             self._finish(lambda: self._future.set_result(results))
 
     def fail(self, error: Exception) -> None:
-        """Give up the whole job because one line cannot be translated."""
+        """Give up the job because one line cannot be translated."""
         self.is_cancelled = True
         self._finish(lambda: self._future.set_exception(error))
 

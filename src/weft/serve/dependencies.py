@@ -42,38 +42,52 @@ class ServerContext:
     metrics: ServerMetrics = field(default_factory=ServerMetrics)
     training: TrainingStatus = field(default_factory=lambda: TrainingStatus([]))
 
-    def json_response(self, content: str | bytes) -> Response:
-        """Return JSON that is already encoded. Raise ApiError if it is longer than the limit."""
-        encoded = content.encode() if isinstance(content, str) else content
-        if len(encoded) > self.limits.response_bytes:
-            raise limit_error("bytes of the response", len(encoded), self.limits.response_bytes)
-        return Response(encoded, media_type=JSON_TYPE)
+
+class ApiCall:
+    """A request to an endpoint: the parts of the server, the client's API key, and whether it is still connected."""
+
+    def __init__(self, request: Request, bearer_key: str | None):
+        context: ServerContext = request.app.state.context
+        self.context, self.models, self.limits = context, context.models, context.limits
+        self._request, self._bearer_key = request, bearer_key
+
+    def check_key(self, api_key: str | None) -> None:
+        """Raise ApiError if a key is required and neither the header nor `api_key` has one."""
+        self.context.keys.check(api_key if self._bearer_key is None else self._bearer_key)
+
+    async def respond(self, json: Awaitable[str]) -> Response:
+        """Return JSON, unless it is longer than the limit. If the client disconnects first, cancel the work."""
+        content = (await cancel_on_disconnect(self._request, json)).encode()
+        if len(content) > self.limits.response_bytes:
+            raise limit_error("bytes of the response", len(content), self.limits.response_bytes)
+        return Response(content, media_type=JSON_TYPE)
 
 
-async def server_context(request: Request) -> ServerContext:
-    context: ServerContext = request.app.state.context
-    return context
+BearerCredentials: TypeAlias = Annotated[
+    HTTPAuthorizationCredentials | None, Depends(HTTPBearer(auto_error=False, scheme_name="ApiKey"))
+]
 
 
-async def bearer_key(
-    credentials: Annotated[
-        HTTPAuthorizationCredentials | None, Depends(HTTPBearer(auto_error=False, scheme_name="ApiKey"))
-    ],
-) -> str | None:
-    return None if credentials is None else credentials.credentials.strip()
+async def api_call(request: Request, credentials: BearerCredentials) -> ApiCall:
+    return ApiCall(request, None if credentials is None else credentials.credentials.strip())
 
 
-Context: TypeAlias = Annotated[ServerContext, Depends(server_context)]
-BearerKey: TypeAlias = Annotated[str | None, Depends(bearer_key)]
-
-
-async def require_key(context: Context, bearer: BearerKey, api_key: str | None = None) -> None:
-    """Check the key of a request that has no body: in the header, or in the query."""
-    context.keys.check(api_key if bearer is None else bearer)
-
-
-async def require_json(request: Request) -> None:
+async def json_call(request: Request, credentials: BearerCredentials) -> ApiCall:
     check_content_type(request, (JSON_TYPE,))
+    return await api_call(request, credentials)
+
+
+Call: TypeAlias = Annotated[ApiCall, Depends(api_call)]
+JsonCall: TypeAlias = Annotated[ApiCall, Depends(json_call)]
+
+
+async def keyed_call(call: Call, api_key: str | None = None) -> ApiCall:
+    """Check the key of a request without a body: in the header, or in the query."""
+    call.check_key(api_key)
+    return call
+
+
+KeyedCall: TypeAlias = Annotated[ApiCall, Depends(keyed_call)]
 
 
 def _integral_value(value: object) -> object:

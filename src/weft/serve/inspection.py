@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
-from fastapi import APIRouter, Depends
-from fastapi import Request as HttpRequest
+from fastapi import APIRouter
 from fastapi.responses import Response
 from pydantic import ConfigDict, Field
 
@@ -15,7 +14,7 @@ from weft.decoding.constraints.request import Request
 from weft.serve import schemas
 from weft.serve.api_v1 import MODEL_ERRORS, LineRequest, ModelName, SingleLine, check_line_limits, parse_line
 from weft.serve.batch_queue import DecodeOptions
-from weft.serve.dependencies import BearerKey, Context, JsonRequest, PositiveInt, cancel_on_disconnect, require_json
+from weft.serve.dependencies import JsonCall, JsonRequest, PositiveInt
 from weft.serve.http_errors import conflict_error, limit_error
 from weft.serve.limits import ServerLimits
 from weft.serve.model_pool import ModelPool
@@ -46,12 +45,9 @@ def inspection(response_model: type[schemas.ApiRecord]) -> Callable[[InspectFunc
     """Register a function `inspect_NAME` as POST /v1/inspect/NAME. Its docstring describes the endpoint."""
 
     def register(function: InspectFunction) -> InspectFunction:
-        async def endpoint(
-            request: HttpRequest, body: InspectionRequest, context: Context, bearer: BearerKey
-        ) -> Response:
-            context.keys.check(body.api_key if bearer is None else bearer)
-            work = inspect_line(function, body, context.models, context.limits)
-            return context.json_response(await cancel_on_disconnect(request, work))
+        async def endpoint(body: InspectionRequest, call: JsonCall) -> Response:
+            call.check_key(body.api_key)
+            return await call.respond(inspect_line(function, body, call.models, call.limits))
 
         name = function.__name__.removeprefix("inspect_")
         router.post(
@@ -60,7 +56,6 @@ def inspection(response_model: type[schemas.ApiRecord]) -> Callable[[InspectFunc
             description=function.__doc__,
             response_model=response_model,
             responses=MODEL_ERRORS,
-            dependencies=[Depends(require_json)],
         )(endpoint)
         return function
 
@@ -113,7 +108,9 @@ def inspect_search(translator: Translator, request: Request, _body: InspectionRe
     steps: list[list[schemas.SearchNodeRecord]] = []
     rows: dict[object, int] = {}
     for step in trace.steps:
-        texts = translator.trained.target_tokenizer.decode([[one.token for one in node.path()] for node in step])
+        texts = translator.trained.target_tokenizer.decode(
+            [[ancestor.token for ancestor in node.path()] for node in step]
+        )
         steps.append(
             [
                 schemas.SearchNodeRecord(

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Annotated, Literal, NamedTuple
 
 from fastapi import APIRouter, Depends
-from fastapi import Request as HttpRequest
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
@@ -18,10 +17,8 @@ from weft.inference.translation import Translation
 from weft.serve.batch_queue import TEXT_ONLY, DecodeOptions
 from weft.serve.dependencies import (
     ApiRequest,
-    BearerKey,
-    Context,
+    Call,
     NonNegativeInt,
-    cancel_on_disconnect,
     json_or_form,
     json_or_form_schema,
 )
@@ -89,88 +86,104 @@ class LanguageRecord(BaseModel):
     responses=error_responses(*BODY_ERRORS, 429, 504),
 )
 async def translate(
-    request: HttpRequest,
-    body: Annotated[LibreTranslateRequest, Depends(json_or_form(LibreTranslateRequest))],
-    context: Context,
-    bearer: BearerKey,
+    body: Annotated[LibreTranslateRequest, Depends(json_or_form(LibreTranslateRequest))], call: Call
 ) -> Response:
     """Translate texts, sentence by sentence."""
-    context.keys.check(body.api_key if bearer is None else bearer)
-    work = translate_texts(body, context.models, context.limits)
-    response = await cancel_on_disconnect(request, work)
-    return context.json_response(response.model_dump_json(by_alias=True, exclude_none=True))
+    call.check_key(body.api_key)
+    return await call.respond(translate_texts(body, call.models, call.limits))
 
 
 @router.post("/detect", openapi_extra=json_or_form_schema(DetectRequest), responses=error_responses(*BODY_ERRORS))
 async def detect(
-    body: Annotated[DetectRequest, Depends(json_or_form(DetectRequest))], context: Context, bearer: BearerKey
+    body: Annotated[DetectRequest, Depends(json_or_form(DetectRequest))], call: Call
 ) -> list[DetectionRecord]:
     """Detect the language of a text, by its script."""
-    context.keys.check(body.api_key if bearer is None else bearer)
+    call.check_key(body.api_key)
     check_not_empty(body.q)
-    check_text_limits([body.q], context.limits)
-    return [_detection_record(language) for language in detect_language(body.q, context.models.sources)]
+    check_text_limits([body.q], call.limits)
+    return [_detection_record(language) for language in detect_language(body.q, call.models.sources)]
 
 
 @router.get("/languages")
-async def list_languages(context: Context) -> list[LanguageRecord]:
+async def list_languages(call: Call) -> list[LanguageRecord]:
     """List the languages."""
-    models = context.models
     return [
-        LanguageRecord(code=code, name=language_name(code), targets=models.targets_of(code))
-        for code in models.languages
+        LanguageRecord(code=code, name=language_name(code), targets=call.models.targets_of(code))
+        for code in call.models.languages
     ]
 
 
-class PreparedTexts(NamedTuple):
-    """The model and the sentences of each text. `detected`: their languages, if they were not given."""
+class PreparedText(NamedTuple):
+    """A text with the model that translates it. `detected`: its language, if it was not given."""
 
-    models: list[ServedModel]
-    documents: list[SplitDocument]
-    detected: list[DetectionRecord]
+    model: ServedModel
+    document: SplitDocument
+    detected: DetectedLanguage | None
 
 
-async def translate_texts(
-    body: LibreTranslateRequest, models: ModelPool, limits: ServerLimits
-) -> LibreTranslateResponse:
-    """Translate all sentences and put them back in place. Long texts are split outside of the event loop."""
+async def translate_texts(body: LibreTranslateRequest, models: ModelPool, limits: ServerLimits) -> str:
+    """Return the JSON of a LibreTranslateResponse: all sentences are translated and put back in place. Long texts are split outside of the event loop."""
     check_not_empty(body.q)
     check_text_limits(body.texts, limits)
     if body.alternatives > limits.alternatives:
         raise limit_error("alternatives", body.alternatives, limits.alternatives)
     prepared = await asyncio.to_thread(_prepare_texts, body, models)
     options = DecodeOptions(n_best=body.alternatives + 1) if body.alternatives else TEXT_ONLY
-    translations = await _translate_documents(prepared.models, prepared.documents, options)
+    translations = await _translate_sentences(prepared, options)
     return await asyncio.to_thread(_assemble_response, body, prepared, translations)
 
 
-def _prepare_texts(body: LibreTranslateRequest, models: ModelPool) -> PreparedTexts:
-    detected = list[DetectedLanguage]()
-    if body.source == AUTO_DETECT:
-        sources = models.sources_of(body.target)
-        detected = [_detect_source(text, sources) for text in body.texts]
-        chosen = [models.find_by_pair(LanguagePair(one.language, body.target)) for one in detected]
-    else:
-        chosen = [models.find_by_pair(LanguagePair(body.source, body.target))] * len(body.texts)
+def _prepare_texts(body: LibreTranslateRequest, models: ModelPool) -> list[PreparedText]:
     split = split_html if body.format == "html" else split_text
-    documents = [split(text, model.splitter) for text, model in zip(body.texts, chosen, strict=True)]
-    return PreparedTexts(chosen, documents, [_detection_record(language) for language in detected])
+    if body.source != AUTO_DETECT:
+        model = models.find_by_pair(LanguagePair(body.source, body.target))
+        return [PreparedText(model, split(text, model.splitter), None) for text in body.texts]
+    sources, prepared = models.sources_of(body.target), list[PreparedText]()
+    for text in body.texts:
+        unknown = DetectedLanguage(0.0, sources[0])  # the script does not tell
+        detected = next(iter(detect_language(text, sources)), unknown)
+        model = models.find_by_pair(LanguagePair(detected.language, body.target))
+        prepared.append(PreparedText(model, split(text, model.splitter), detected))
+    return prepared
+
+
+async def _translate_sentences(prepared: Sequence[PreparedText], options: DecodeOptions) -> list[list[Translation]]:
+    """Translate the sentences of each text, all texts of a model in one job."""
+    results: list[list[Translation]] = [[] for _ in prepared]
+    for model in dict.fromkeys(text.model for text in prepared):
+        numbers = [number for number, text in enumerate(prepared) if text.model is model]
+        requests = [Request(sentence) for number in numbers for sentence in prepared[number].document.sentences]
+        translations = iter(await model.translate(requests, options))
+        for number in numbers:
+            results[number] = [next(translations) for _ in prepared[number].document.sentences]
+    return results
 
 
 def _assemble_response(
-    body: LibreTranslateRequest, prepared: PreparedTexts, translations: Sequence[Sequence[Translation]]
-) -> LibreTranslateResponse:
+    body: LibreTranslateRequest, prepared: Sequence[PreparedText], translations: Sequence[Sequence[Translation]]
+) -> str:
     texts, alternatives = list[str](), list[list[str]]()
-    for document, sentences in zip(prepared.documents, translations, strict=True):
-        texts.append(document.fill([sentence.text for sentence in sentences]))
-        alternatives.append(_document_alternatives(document, sentences, body.alternatives))
+    for (_, document, _), sentences in zip(prepared, translations, strict=True):
+        ranks = [
+            document.fill(
+                [sentence.alternatives[min(rank, len(sentence.alternatives) - 1)].text for sentence in sentences]
+            )
+            for rank in range(body.alternatives + 1)
+        ]
+        texts.append(ranks[0])
+        alternatives.append(list(dict.fromkeys(other for other in ranks[1:] if other != ranks[0])))
+    detected = [_detection_record(text.detected) for text in prepared if text.detected is not None]
     is_single = isinstance(body.q, str)
-    detected = prepared.detected or None
-    return LibreTranslateResponse(
+    response = LibreTranslateResponse(
         translated_text=texts[0] if is_single else texts,
         alternatives=None if not body.alternatives else alternatives[0] if is_single else alternatives,
-        detected_language=detected[0] if detected and is_single else detected,
+        detected_language=None if not detected else detected[0] if is_single else detected,
     )
+    return response.model_dump_json(by_alias=True, exclude_none=True)
+
+
+def _detection_record(language: DetectedLanguage) -> DetectionRecord:
+    return DetectionRecord(**language._asdict())
 
 
 def check_not_empty(text: str | list[str]) -> None:
@@ -184,35 +197,3 @@ def check_text_limits(texts: Sequence[str], limits: ServerLimits) -> None:
     characters = sum(map(len, texts))
     if characters > limits.characters:
         raise limit_error("characters", characters, limits.characters)
-
-
-def _detect_source(text: str, sources: Sequence[str]) -> DetectedLanguage:
-    """Return the most probable language; the first of `sources` if the script does not tell."""
-    return next(iter(detect_language(text, sources)), DetectedLanguage(0.0, sources[0]))
-
-
-def _detection_record(language: DetectedLanguage) -> DetectionRecord:
-    return DetectionRecord(**language._asdict())
-
-
-async def _translate_documents(
-    models: Sequence[ServedModel], documents: Sequence[SplitDocument], options: DecodeOptions
-) -> list[list[Translation]]:
-    """Translate the sentences of each document, all of one model in one job."""
-    results: list[list[Translation]] = [[] for _ in models]
-    for model in dict.fromkeys(models):
-        numbers = [number for number, other in enumerate(models) if other is model]
-        requests = [Request(sentence) for number in numbers for sentence in documents[number].sentences]
-        translations = iter(await model.translate(requests, options))
-        for number in numbers:
-            results[number] = [next(translations) for _ in documents[number].sentences]
-    return results
-
-
-def _document_alternatives(document: SplitDocument, sentences: Sequence[Translation], count: int) -> list[str]:
-    """Return other documents: from the second-best sentences, from the third-best ... without duplicates."""
-    best, *others = [
-        document.fill([one.alternatives[min(rank, len(one.alternatives) - 1)].text for one in sentences])
-        for rank in range(count + 1)
-    ]
-    return list(dict.fromkeys(other for other in others if other != best))

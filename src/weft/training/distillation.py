@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import chain, islice
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 import torch
 
@@ -152,26 +152,17 @@ def prepare_student(
         advice = "Put them back, or name others for its student: data.valid=[FILE,FILE]"
         open_teacher_split(teacher.recipe, "valid", f"the pairs that {request.teacher} was validated on", advice)
     display.print(draft.reasons)
-    initialized = initialize_from_teacher(draft.recipe, teacher)
-    display.print(
-        f"the student starts with {initialized.copied:,} of its {initialized.total:,} weights from its teacher"
-    )
-    folder.prepare(request, draft.yaml, initialized.student, {}, {}, teacher.recipe.data.fields)
+    student, copied = initialize_from_teacher(draft.recipe, teacher)
+    total = count_parameters(student.model)
+    display.print(f"the student starts with {copied:,} of its {total:,} weights from its teacher")
+    folder.prepare(request, draft.yaml, student, {}, {}, teacher.recipe.data.fields)
 
 
-class InitializedStudent(NamedTuple):
-    """A student, and how many of its weights were copied from its teacher."""
-
-    student: TrainedModel
-    copied: int
-    total: int
-
-
-def initialize_from_teacher(recipe: Recipe, teacher: TrainedModel) -> InitializedStudent:
+def initialize_from_teacher(recipe: Recipe, teacher: TrainedModel) -> tuple[TrainedModel, int]:
     """Build the model of the recipe, and copy the teacher's weights in slots that differ in the number of layers only.
 
     Weights are matched by name: the decoder's single layer is the teacher's first, and encoder layers that the teacher
-    does not have are new.
+    does not have are new. Also return the number of weights copied.
     """
     seed_all(recipe.train.seed, "weights")
     source, target = teacher.source_tokenizer, teacher.target_tokenizer
@@ -182,7 +173,7 @@ def initialize_from_teacher(recipe: Recipe, teacher: TrainedModel) -> Initialize
         if old is not None and old.shape == weight.shape and name.partition(".")[0] in slots:
             weight.copy_(old)
             copied += weight.numel()
-    return InitializedStudent(TrainedModel(model, source, target, recipe, {}), copied, count_parameters(model))
+    return TrainedModel(model, source, target, recipe, {}), copied
 
 
 def matching_slots(student: Recipe, teacher: InferenceConfig) -> set[str]:
