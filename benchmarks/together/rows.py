@@ -84,7 +84,7 @@ def beside_teacher(what: str, figures: Figures) -> Iterator[Row]:
 def spoken(system: Figures) -> str:
     """As "student, greedy, ctranslate2, int8 (BLEU 38.1)"."""
     bleu = next(score["value"] for score in system["scores"] if score["name"] == "bleu")
-    return f"{system['model']}, {system['search']}, {system['engine']} (BLEU {bleu:.1f})"
+    return f"{system['model']}, {system['search']}, {system['backend']} (BLEU {bleu:.1f})"
 
 
 def beside_engines(what: str, figures: Figures) -> Iterator[Row]:

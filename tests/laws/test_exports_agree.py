@@ -180,7 +180,10 @@ def test_what_is_not_utf_8_is_told(tmp_path: Path) -> None:
 
 def test_lines_are_translated_while_others_are_read(tmp_path: Path) -> None:
     export("ctranslate2", folder_of(TRANSFORMER, tmp_path), tmp_path / "out")
-    code = "from translate import translate_stream; parts = iter([b'ab'] * 9999); next(translate_stream(parts)); print(len([*parts]))"
+    code = (
+        "from translate import translate_stream; parts = iter([b'ab'] * 9999); "
+        "next(translate_stream(parts)); print(len([*parts]))"
+    )
     run = subprocess.run([sys.executable, "-c", code], cwd=tmp_path / "out", capture_output=True, check=True)
     assert int(run.stdout) > 5000  # are left
 

@@ -1,4 +1,4 @@
-"""Law 8: every recipe of the package builds at its own size, its small variant learns, and every family learns to copy."""
+"""Law 8: every recipe of the package builds at its own size, its small variant learns; every family learns to copy."""
 
 import json
 from dataclasses import replace

@@ -81,7 +81,7 @@ def test_the_student_is_an_ordinary_run(undisturbed: Path, teacher: Path) -> Non
     measured = json.loads((undisturbed / MEASURED).read_text("utf-8"))
     assert measured["count"] == 20
     assert [one["search"] for one in measured["systems"]] == SEARCHES
-    assert {one["engine"] for one in measured["systems"]} == {"ctranslate2, int8"}
+    assert {one["backend"] for one in measured["systems"]} == {"ctranslate2, int8"}
     told = run_report_page(collect_report_data(read_run_summary(undisturbed), ReportOptions(max_lines=3, sentences=1)))
     assert f"distilled from {teacher}" in told
     assert told.split(">Teacher and student</h2>")[1].count("<tr>") > len(SEARCHES)

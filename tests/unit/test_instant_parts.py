@@ -203,5 +203,5 @@ def test_lines_longer_than_the_places_are_told_before_training() -> None:
 def test_readings_refuse_frames_of_the_other_kind() -> None:
     with pytest.raises(UserError, match="use the frame decoder best-path or prefix-beam"):
         PositionwiseDecoder(given(blank=True))
-    with pytest.raises(UserError, match="use the frame decoder positions"):
+    with pytest.raises(UserError, match="use the frame decoder position-wise"):
         BestPathDecoder(given(blank=False))

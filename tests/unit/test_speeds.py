@@ -67,8 +67,9 @@ def test_weft_beside_itself_tells_what_else_changed() -> None:
 
 
 def test_a_student_beside_its_teacher() -> None:
+    scores = [{"name": "bleu", "value": 9}]
     teacher, student = (
-        {"model": name, "search": search, "engine": "torch", "seconds": times, "scores": [{"name": "bleu", "value": 9}]}
+        {"model": name, "search": search, "backend": "torch", "seconds": times, "scores": scores}
         for name, search, times in (("teacher", "beam 5", [4.0, 8.0]), ("student", "greedy", [1.0, 2.0]))
     )
     (row,) = beside_teacher("translating", {"count": 8, "systems": [teacher, student]})

@@ -29,7 +29,7 @@ def _require_blank(context: FrameDecoderContext) -> None:
     if not context.blank:
         raise UserError(
             "decodes CTC paths with a blank, but the frames of this model.frame_head are the output tokens themselves: "
-            "use the frame decoder positions"
+            "use the frame decoder position-wise"
         )
 
 

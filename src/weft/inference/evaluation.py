@@ -108,7 +108,7 @@ def calibrate_model(
         which = "all" if are_good[0] else "none"
         raise UserError(
             f"{which} of the {len(usable)} translations are good ({good}), so nothing can be learned from their scores"
-            ": set another --chrf, or give other lines"
+            ": set another --min-chrf, or use other lines"
         )
     result = fit_calibration([(output.score, len(output.token_scores)) for output in outputs], are_good)
     save_calibration(folder, result, str(good))

@@ -122,7 +122,7 @@ class PreparedText(NamedTuple):
 
 
 async def translate_texts(body: LibreTranslateRequest, models: ModelPool, limits: ServerLimits) -> str:
-    """Return the JSON of a LibreTranslateResponse: all sentences are translated and put back in place. Long texts are split outside of the event loop."""
+    """Return the JSON of a LibreTranslateResponse. Long texts are split outside of the event loop."""
     check_not_empty(body.q)
     check_text_limits(body.texts, limits)
     if body.alternatives > limits.alternatives:

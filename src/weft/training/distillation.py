@@ -125,7 +125,7 @@ def translate_with_teacher(
         prepare_student(folder, request, translator.trained, transfer_set, display)
     with folder.translating():
         selected = select_backend(teacher, BackendOptions("auto", None, None, (), device=device), lambda: translator)
-        display.print(f"engine: {selected.reason}")
+        display.print(f"backend: {selected.reason}")
         return write_transfer_set(folder, translator.trained.recipe.data, selected.backend, transfer_set, display)
 
 

@@ -32,7 +32,7 @@ class TranslationSystem(NamedTuple):
 
     model: str  # teacher or student
     search: str
-    engine: str
+    backend: str
     weights_bytes: int
     translate: Callable[[Sequence[str]], list[str]]
     count_tokens: Callable[[Sequence[str]], int]
@@ -142,14 +142,14 @@ def format_systems(results: Sequence[SystemResult], corpus: str, threads: int) -
     """Return a row for each system; speeds are compared with the first."""
     first = results[0]
     names = [score.name for score in first.scores]
-    rows = [["", "search", "engine", *names, "lines/s", "tokens/s", "ms a line", "MB", "times as fast"]]
+    rows = [["", "search", "backend", *names, "lines/s", "tokens/s", "ms a line", "MB", "times as fast"]]
     for result in results:
         system, seconds = result.system, median(result.seconds)
         rows.append(
             [
                 system.model,
                 system.search,
-                system.engine,
+                system.backend,
                 *(format_score_value(score).strip() for score in result.scores),
                 f"{result.lines / seconds:,.0f}",
                 f"{result.tokens / seconds:,.0f}",
@@ -182,7 +182,7 @@ def systems_to_json(results: Sequence[SystemResult], corpus: str, threads: int) 
         {
             "model": result.system.model,
             "search": result.system.search,
-            "engine": result.system.engine,
+            "backend": result.system.backend,
             "weights_bytes": result.system.weights_bytes,
             "tokens": result.tokens,
             "seconds": result.seconds,

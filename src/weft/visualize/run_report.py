@@ -241,7 +241,7 @@ def _distillation_section(scores: DistillationScores) -> dict[str, object]:
         [
             system.model,
             system.search,
-            system.engine,
+            system.backend,
             *(f"{score.value:.2f}" for score in system.scores),
             f"{scores.count / median(system.seconds):,.0f}",
             f"{system.weights_bytes / 1e6:.1f}",
@@ -251,7 +251,7 @@ def _distillation_section(scores: DistillationScores) -> dict[str, object]:
     ]
     threads = pluralize(scores.threads, "thread")
     return {
-        "heads": ["", "search", "engine", *metrics, "lines/s", "MB", "speed-up"],
+        "heads": ["", "search", "backend", *metrics, "lines/s", "MB", "speed-up"],
         "rows": rows,
         "note": f"{scores.count:,} lines of {scores.lines}; {threads}; speeds are medians over alternating rounds.",
     }

@@ -161,7 +161,7 @@ class SystemRecord:
 
     model: str
     search: str
-    engine: str
+    backend: str
     weights_bytes: int
     seconds: list[float]
     speedup: float
