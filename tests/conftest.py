@@ -1,5 +1,6 @@
 """Settings for every test."""
 
+import os
 import signal
 
 import pytest
@@ -23,3 +24,15 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as in the background of
     signal.signal(signal.SIGINT, signal.default_int_handler)
 if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:  # as under nohup: tests close the terminal
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """In continuous integration nothing may be missing: a skipped test is a failure there."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is None or not os.environ.get("CI"):
+        return
+    skipped = reporter.stats.get("skipped", [])
+    if skipped:
+        reporter.write_line(f"{len(skipped)} skipped with CI set: {skipped[0].nodeid}", red=True)
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED

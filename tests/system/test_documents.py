@@ -19,7 +19,7 @@ from weft.cli.main import app
 ROOT = Path(__file__).parents[2]
 FEW_STEPS = "train.steps=2 train.batch_tokens=300 train.validation.every=1 train.validation.lines=2"
 CLOCK = re.compile(r"--minutes \d+|minutes=\d+, ")
-SETTING_UP = ("make ", ". .venv/")
+NOT_RUN = ("make ", ". .venv/", "weft serve ")  # installation; a server never ends
 DOCUMENTS = ["README.md", "docs/tutorial.md", "docs/search.md", "docs/scale.md"]
 
 
@@ -50,7 +50,7 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_the_commands_run(document: str, folder: Path) -> None:
     lines = [line for block in blocks(document, "sh") for line in block.replace("\\\n", "").split("\n")]
-    commands = [line for line in lines if not line.startswith(SETTING_UP)]
+    commands = [line for line in lines if not line.startswith(NOT_RUN)]
     assert any(line.startswith("weft ") for line in commands)
     script = "\n".join(["set -euo pipefail", *map(shortened, commands)])
     run(["bash", "-c", script], folder)

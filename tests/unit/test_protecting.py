@@ -83,7 +83,7 @@ def test_every_span_of_500_sentences_survives_the_command(tmp_path: Path) -> Non
         for text, count in Counter(protected).items():
             assert record["text"].encode().count(text.encode()) >= count, record
         counts.update(protected)
-        ways.update(one["by"] for one in record.get("protected", []))
+        ways.update(one["method"] for one in record.get("protected", []))
     assert {example for examples in EXAMPLES.values() for example in examples} <= set(counts)
     assert min(ways["search"], ways["split"]) > 50
 
