@@ -1,23 +1,22 @@
-"""Speed of batched beam search: Weft's torch engine beside OpenNMT-py, Hugging Face transformers and CTranslate2.
+"""Speed of batched beam search: Weft's torch backend against OpenNMT-py, Hugging Face transformers and CTranslate2.
 
 From the root of the repository:
 
-    python -m benchmarks.beam_speed                                     # made sentences
+    python -m benchmarks.beam_speed                                     # random sentences
     python -m benchmarks.beam_speed --data FOLDER --json speed.json     # the test set of Multi30k, learned from train
 
-All decode the same 1,000 sentences of pieces with a beam of 5, in float32, with a Transformer-Tiny of the same weights.
-The weights are drawn, not trained: this is about speed alone. Every output is made to have 15 tokens and the end mark,
-so all take 16 steps of the decoder. What the engines say is compared, token by token, with what Weft says in the same
-search; Marian, the model of transformers, has its norms after the layers, and is compared with a Weft model that has
-them there too. The engines are installed on first use with pinned versions, each into an environment of its own; one
-that cannot be installed is left out. beams/ has a file for each, and workers/ what runs in it.
+All decode the same 1,000 tokenized sentences with beam 5 in float32, with the same weights of a Transformer-Tiny. The
+weights are random: only speed matters. Every output has exactly 15 tokens and EOS, so all take 16 decoder steps. The
+outputs of each engine are compared with those of Weft in the same search. Marian, the model of transformers, is
+post-norm and is compared with a post-norm Weft model. Each engine is installed on first use with pinned versions into
+its own environment; one that cannot be installed is skipped. beam_search/ has a module per engine, and
+beam_search/workers/ the scripts that run in its environment.
 
-Batches are the same for all, of sentences of about one length: some sentences, or as many as have 4,096 tokens. Of the
-latter Weft makes its own, as `weft translate` does: a batch for each thread, side by side, together of 4,096 tokens. An
-engine is started anew for every turn; every second round runs in the opposite order, so that a busy machine slows all.
-The time is that of decoding, without loading and after two batches to warm up; in Weft it includes reading lines and
-writing them, the others are given ids. CTranslate2 has as many workers as there are threads, or one that has them all:
-at each batching the better of the two is shown, and both are in the JSON file.
+Batches are the same for all and sorted by length: a number of sentences, or 4,096 tokens. For the latter Weft makes its
+own, as `weft translate` does: a batch per thread in parallel, together of 4,096 tokens. Every turn is a new process;
+every second round runs in reverse order, so that other load slows all equally. The time is that of decoding, without
+loading and after two warm-up batches. In Weft it includes reading and writing text; the others receive ids. CTranslate2
+runs with one worker per thread and with one worker; the better is shown for each batching, both are in the JSON file.
 """
 
 from __future__ import annotations
@@ -28,16 +27,15 @@ from tempfile import TemporaryDirectory
 from typing import Annotated, Any, NamedTuple
 
 import typer
-from benchmarks.beams.engines import Engine, Search, engines
-from benchmarks.beams.job import Batching, Job, Shape, read_answer
-from benchmarks.beams.ours import MODEL, Weights, draw_weights, outputs, save
-from benchmarks.beams.report import Place, Turn, fastest, make_report, render, same_outputs
-from benchmarks.beams.sentences import Sentences, make_sentences, read_sentences
-from benchmarks.ending import JsonFile, run_command, write_json
+from benchmarks.beam_search.engines import Engine, Search, engines
+from benchmarks.beam_search.job import Batching, Job, Shape, read_answer
+from benchmarks.beam_search.report import Place, Turn, fastest, make_report, render, same_outputs
+from benchmarks.beam_search.sentences import Sentences, make_sentences, read_sentences
+from benchmarks.beam_search.weft_model import MODEL, Weights, draw_weights, outputs, save
+from benchmarks.command_line import JsonFile, log, run_command, write_json
 from benchmarks.machine import machine
 from benchmarks.peers.environments import FOLDER, NotInstalledError, python_of
 from benchmarks.peers.processes import run
-from benchmarks.telling import tell
 
 from weft.core.codec import BOS, EOS, NUM_SPECIAL_TOKENS, PAD
 
@@ -52,7 +50,7 @@ BATCHINGS = (
 
 
 class Task(NamedTuple):
-    """What all engines decode, with how many threads."""
+    """The sentences and weights for all engines, and the number of threads."""
 
     sentences: Sentences
     weights: Weights
@@ -79,20 +77,20 @@ class Task(NamedTuple):
 # --- Measurement ---------------------------------------------------------------------------------------------------
 
 
-def installed(wanted: Sequence[Engine], folder: Path) -> dict[Engine, Path]:
-    """The engines that are or can be installed, each with its Python."""
+def installed(candidates: Sequence[Engine], folder: Path) -> dict[Engine, Path]:
+    """Return the engines that can be installed, each with its Python interpreter."""
     found: dict[Engine, Path] = {}
-    for engine in wanted:
-        tell(f"{engine.label}: looking for its environment, or making it")
+    for engine in candidates:
+        log(f"{engine.label}: preparing its environment")
         try:
             found[engine] = python_of(engine.pins, folder)
         except NotInstalledError as error:
-            tell(f"{engine.label} is left out: {error}")
+            log(f"{engine.label} is left out: {error}")
     return found
 
 
 def expect(task: Task, search: Search) -> list[list[int]]:
-    """What Weft says in this search."""
+    """Return Weft's outputs in this search."""
     with TemporaryDirectory() as folder:
         model = Path(folder) / MODEL
         save(model, SHAPE, task.sentences.tokenizer, task.weights, search.norm)
@@ -100,30 +98,30 @@ def expect(task: Task, search: Search) -> list[list[int]]:
 
 
 def measure(found: Mapping[Engine, Path], task: Task, rounds: int) -> dict[Place, list[Turn]]:
-    """Rounds in which, for each batching, every engine takes its turn."""
+    """Run every engine with every batching in each round."""
     expected = {search: expect(task, search) for search in {engine.search for engine in found}}
-    turns: dict[Place, list[Turn]] = {(engine.label, one.name): [] for engine in found for one in BATCHINGS}
+    turns: dict[Place, list[Turn]] = {(engine.label, batching.name): [] for engine in found for batching in BATCHINGS}
     for number in range(rounds):
         order = 1 if number % 2 == 0 else -1
         for batching in BATCHINGS:
             for engine in list(found)[::order]:
                 turn = take_turn(engine, found[engine], task, batching, expected[engine.search])
                 turns[engine.label, batching.name].append(turn)
-                told = f"{engine.label}, batches of {batching.name}: {turn.tokens_per_second:,.0f} tokens/s"
-                tell(f"round {number + 1} of {rounds}: {told}")
+                message = f"{engine.label}, batches of {batching.name}: {turn.tokens_per_second:,.0f} tokens/s"
+                log(f"round {number + 1} of {rounds}: {message}")
     return turns
 
 
 def take_turn(engine: Engine, python: Path, task: Task, batching: Batching, expected: list[list[int]]) -> Turn:
-    """One process, of which nothing stays but its figures."""
+    """Run an engine in a temporary folder and return its figures."""
     with TemporaryDirectory() as name:
         folder = Path(name)
         engine.write_weights(folder, task.weights, SHAPE, task.sentences.tokenizer)
         task.job(engine, batching).write(folder)
-        ran = run(engine.label, engine.command(python), folder, task.threads)
+        result = run(engine.label, engine.command(python), folder, task.threads)
         answer = read_answer(folder)
     tokens = len(task.sentences.rows) * (TOKENS + 1)
-    return Turn(tokens / answer.seconds, ran.peak, same_outputs(answer.outputs, expected))
+    return Turn(tokens / answer.seconds, result.peak, same_outputs(answer.outputs, expected))
 
 
 # --- Report --------------------------------------------------------------------------------------------------------

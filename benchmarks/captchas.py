@@ -7,8 +7,7 @@ From the root of the repository:
     python -m benchmarks.captchas score runs/captchas FOLDER --json captchas.json
 
 A picture is 160 x 60 pixels, and a function of a seed, of the file that names it, and of its number: no picture of one
-file is in another. The share that is read is told with the interval that holds the true one 95 times of 100 (Wilson
-1927).
+file is in another. The accuracy is reported with its 95 % interval (Wilson 1927).
 """
 
 from __future__ import annotations
@@ -23,9 +22,9 @@ from typing import Annotated, Any
 from unittest.mock import patch
 
 import typer
-from benchmarks.ending import JsonFile, write_json
+from benchmarks.command_line import JsonFile, write_json
 from benchmarks.machine import machine
-from benchmarks.shares import Share
+from benchmarks.summary_statistics import Proportion
 
 import weft
 from weft.core.errors import UserError
@@ -38,7 +37,7 @@ from weft.models.model import count_parameters
 
 SYMBOLS = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"  # without 0, O, 1 and I, which look alike
 LENGTH = 5
-A_FOLDER = 1000  # pictures in each
+FOLDER_SIZE = 1000  # pictures in each
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=None)
 Folder = Annotated[Path, typer.Argument(help="Where the pictures and the tables are.")]
@@ -60,7 +59,7 @@ def draw(folder: Path, split: str, seed: int, number: int) -> str:
 
     own = derive_seed(seed, f"captcha {split}", number)
     text = "".join(Random(own).choices(SYMBOLS, k=LENGTH))
-    name = f"{split}/{number // A_FOLDER:03}/{number:06}.png"
+    name = f"{split}/{number // FOLDER_SIZE:03}/{number:06}.png"
     (folder / name).parent.mkdir(parents=True, exist_ok=True)
     with patch.object(image, "secrets", Draws(own)):
         image.ImageCaptcha().write(text, str(folder / name))
@@ -97,24 +96,24 @@ def score(
     """Read the captchas of test.tsv."""
     translator = weft.load(run)
     examples = read_tsv(folder / "test.tsv")
-    outputs = [one.text for one in translator.translate(example_sources(translator, examples))]
-    share = Share(
+    outputs = [translation.text for translation in translator.translate(example_sources(translator, examples))]
+    share = Proportion(
         sum(output in right for output, right in zip(outputs, examples.references, strict=True)), len(outputs)
     )
-    print(told(share))
+    print(format_score(share))
     figures = report(share, outputs, examples.references) | {"weights": count_parameters(translator.trained.model)}
     write_json(json_file, figures | {"machine": machine()})
 
 
-def told(share: Share) -> str:
+def format_score(share: Proportion) -> str:
     low, high = share.interval()
-    return f"{share.value():.1%} of {share.of:,} captchas are read whole ({low:.1%} to {high:.1%})"
+    return f"{share.value():.1%} of {share.total:,} captchas are read whole ({low:.1%} to {high:.1%})"
 
 
-def report(share: Share, outputs: Sequence[str], references: Sequence[Sequence[str]]) -> dict[str, Any]:
+def report(share: Proportion, outputs: Sequence[str], references: Sequence[Sequence[str]]) -> dict[str, Any]:
     low, high = share.interval()
     (letters,) = evaluate(outputs, references, ["cer"])
-    read = {"read_whole": share.value(), "low": low, "high": high, "pictures": share.of}
+    read = {"read_whole": share.value(), "low": low, "high": high, "pictures": share.total}
     return read | {"letters_wrong": letters.value / 100}
 
 

@@ -1,4 +1,4 @@
-"""Scores of a trained model on Multi30k, English to German, with what its training took.
+"""Scores of a trained model on Multi30k, English to German, with its training time and speed.
 
 From the root of the repository:
 
@@ -18,7 +18,7 @@ from statistics import median
 from typing import Annotated, Any
 
 import typer
-from benchmarks.ending import JsonFile, run_command, write_json
+from benchmarks.command_line import JsonFile, run_command, write_json
 
 import weft
 from weft.core.errors import UserError
@@ -36,7 +36,7 @@ def score(outputs: Sequence[str], references: Sequence[str]) -> list[MetricScore
 
 
 def published_bleu(outputs: Sequence[str], references: Sequence[str]) -> MetricScore:
-    """BLEU over lower-cased Moses tokens. `force`: that the text is tokenized is meant, sacrebleu need not warn."""
+    """BLEU over lower-cased Moses tokens. `force` silences sacrebleu's warning about tokenized text."""
     from sacrebleu.metrics.bleu import BLEU
 
     tokenize = moses()
@@ -89,7 +89,7 @@ def main(
     json_file: JsonFile = None,
 ) -> None:
     """Score a run on a split of Multi30k."""
-    moses()  # what is missing is told before the work, not after it
+    moses()  # fail before the translation, not after it
     facts = training_facts(run)
     outputs, references = translate_split(run, folder, split, beam)
     scores = score(outputs, references)

@@ -1,18 +1,18 @@
-"""From file to file with CTranslate2: `weft translate` beside a script written by hand, and how soon it is there.
+"""File-to-file translation with CTranslate2: `weft translate` against a minimal script, and start-up time.
 
-From the root of the repository, with a model that was trained on Multi30k:
+From the root of the repository, with a model trained on Multi30k:
 
     python -m benchmarks.file_to_file --model RUN --data FOLDER --json files.json
 
-Speed: the first 20,000 lines of train.en, a beam of 5, in each precision that this processor has. Both are started anew
-for every turn, and their time is that of the whole process. Weft reads text and writes text, and converts the model
-first; the script (files/by_hand.py) has a converted model, is given tokens and gives tokens, and takes the best of
-several batch sizes, which a part of the lines has found. Both have a worker of one thread for each core.
+Speed: the first 20,000 lines of train.en, beam 5, in each precision that the CPU supports. Every turn is a new process,
+timed as a whole. Weft reads and writes text and converts the model first. The script
+(file_translation/ctranslate2_script.py) has a converted model, reads and writes tokens, and uses the best of several
+batch sizes, found on a part of the lines. Both use one single-threaded worker per core.
 
-Start-up: one sentence, from the start of the process to its end; beside `import torch`, which this engine does without.
+Start-up: one sentence, from the start of the process to its end, compared with `import torch`, which this backend does
+not need.
 
-Agreement: what the engines say of the test set, with a beam of 5 and greedily: how many lines are those of the torch
-engine, and BLEU.
+Agreement: the share of test set lines equal to those of the torch backend, and BLEU, with beam 5 and greedy search.
 """
 
 from __future__ import annotations
@@ -26,16 +26,23 @@ from typing import Annotated, Any, NamedTuple
 
 import ctranslate2
 import typer
-from benchmarks.beams.ctranslate2 import PINS
-from benchmarks.ending import JsonFile, run_command, write_json
-from benchmarks.files import by_hand
-from benchmarks.files.clock import Side, Turn, fastest, figures_of, in_turns, timed
-from benchmarks.files.translating import first_lines, translate
+from benchmarks.beam_search.ctranslate2 import PINS
+from benchmarks.command_line import JsonFile, log, run_command, write_json
+from benchmarks.file_translation import ctranslate2_script
+from benchmarks.file_translation.process_timing import (
+    TimedProgram,
+    Turn,
+    fastest,
+    first_lines,
+    run_in_turns,
+    summarize_turns,
+    time_process,
+    translate,
+)
 from benchmarks.machine import machine
-from benchmarks.page import table
+from benchmarks.markdown import table
 from benchmarks.peers.environments import FOLDER, python_of
-from benchmarks.spreads import between
-from benchmarks.telling import tell
+from benchmarks.summary_statistics import format_range
 
 from weft.checkpoints.model_folder import ModelFolder, read_model_folder
 from weft.core.errors import UserError
@@ -54,7 +61,7 @@ BEAM = 5
 SOURCE, TEST, REFERENCE = "train.en", "test_2016_flickr.en", "test_2016_flickr.de"
 BATCHINGS = ((16, "examples"), (32, "examples"), (64, "examples"), (128, "examples"), (512, "tokens"), (2048, "tokens"))
 TRIED = 10  # a tenth of the lines finds the best batch size
-HAND = Path(by_hand.__file__)
+HAND = Path(ctranslate2_script.__file__)
 WITHOUT_TORCH = """
 import sys
 from weft.cli.main import main
@@ -80,7 +87,9 @@ class Work(NamedTuple):
         rows = [
             row[: self.described.max_source_length].tolist() for row in self.described.source.encode_rows(lines).split()
         ]
-        file.write_text("".join(by_hand.BETWEEN.join(names[n] for n in row) + "\n" for row in rows), encoding="utf-8")
+        file.write_text(
+            "".join(ctranslate2_script.SEPARATOR.join(names[n] for n in row) + "\n" for row in rows), encoding="utf-8"
+        )
         return file
 
     def converted(self, precision: CTranslate2Precision) -> Path:
@@ -92,13 +101,13 @@ class Work(NamedTuple):
     def hand(self, model: Path, tokens: Path, precision: CTranslate2Precision, batching: tuple[int, str]) -> Turn:
         output = self.folder / "by-hand.txt"
         files = [str(file) for file in (model, tokens, output)]
-        told = [precision, str(BEAM), str(self.threads), *map(str, batching), str(self.longest(tokens))]
-        return timed("the script", [str(self.python), "-I", str(HAND), *files, *told], self.threads)
+        options = [precision, str(BEAM), str(self.threads), *map(str, batching), str(self.longest(tokens))]
+        return time_process("the script", [str(self.python), "-I", str(HAND), *files, *options], self.threads)
 
     def longest(self, tokens: Path) -> int:
         """The longest output that Weft would make of any of the lines."""
         with tokens.open(encoding="utf-8", newline="\n") as file:
-            return max(self.described.max_output_length(line.count(by_hand.BETWEEN) + 2) for line in file)
+            return max(self.described.max_output_length(line.count(ctranslate2_script.SEPARATOR) + 2) for line in file)
 
     def weft(self, source: Path, precision: CTranslate2Precision, beam: int = BEAM) -> Turn:
         options = ["--backend", "ctranslate2", "--precision", precision, "--beam", str(beam)]
@@ -117,13 +126,13 @@ def speeds(work: Work, file: Path, count: int, rounds: int) -> dict[str, Any]:
     for precision in precisions():
         model = work.converted(precision)
         best = best_batching(work, model, part, precision)
-        sides: dict[str, Side] = {
+        programs: dict[str, TimedProgram] = {
             "weft": partial(work.weft, source, precision),
             "by hand": partial(work.hand, model, tokens, precision, best),
         }
-        turns = in_turns(sides, rounds)
-        ours = figures_of(turns["weft"], len(lines), None)
-        theirs = figures_of(turns["by hand"], len(lines), turns["weft"]) | {"batches": f"{best[0]} {best[1]}"}
+        turns = run_in_turns(programs, rounds)
+        ours = summarize_turns(turns["weft"], len(lines), None)
+        theirs = summarize_turns(turns["by hand"], len(lines), turns["weft"]) | {"batches": f"{best[0]} {best[1]}"}
         found[precision] = {"weft": ours, "by hand": theirs}
     return found
 
@@ -133,31 +142,33 @@ def precisions() -> list[CTranslate2Precision]:
     here = ctranslate2.get_supported_compute_types("cpu")
     for precision in CTRANSLATE2_PRECISIONS:
         if precision not in here:
-            tell(f"{precision} is left out: this processor does not compute in it")
+            log(f"{precision} is left out: this processor does not compute in it")
     return [precision for precision in CTRANSLATE2_PRECISIONS[::-1] if precision in here]
 
 
 def best_batching(work: Work, model: Path, part: Path, precision: CTranslate2Precision) -> tuple[int, str]:
-    sides = {f"{size} {unit}": (size, unit) for size, unit in BATCHINGS}
-    tell(f"{precision}: which batch size is the best for the script")
-    return sides[fastest({name: partial(work.hand, model, part, precision, one) for name, one in sides.items()})]
+    programs = {f"{size} {unit}": (size, unit) for size, unit in BATCHINGS}
+    log(f"{precision}: which batch size is the best for the script")
+    return programs[
+        fastest({name: partial(work.hand, model, part, precision, batching) for name, batching in programs.items()})
+    ]
 
 
 def start_up(work: Work, file: Path, rounds: int) -> dict[str, Any]:
     """One sentence, with a look whether torch was imported; and torch alone."""
     source = work.folder / "sentence.txt"
     first_lines(file, 1, source)
-    telling = [str(work.model), str(source), "--output", str(work.folder / "one.txt"), "--backend", "ctranslate2"]
-    command = [sys.executable, "-c", WITHOUT_TORCH, "translate", *telling]
-    sides: dict[str, Side] = {
-        "weft translate": partial(timed, "weft translate", command, work.threads),
-        "import torch": partial(timed, "import torch", [sys.executable, "-c", "import torch"], work.threads),
+    arguments = [str(work.model), str(source), "--output", str(work.folder / "one.txt"), "--backend", "ctranslate2"]
+    command = [sys.executable, "-c", WITHOUT_TORCH, "translate", *arguments]
+    programs: dict[str, TimedProgram] = {
+        "weft translate": partial(time_process, "weft translate", command, work.threads),
+        "import torch": partial(time_process, "import torch", [sys.executable, "-c", "import torch"], work.threads),
     }
-    return {name: figures_of(turns, 1, None)["seconds"] for name, turns in in_turns(sides, rounds).items()}
+    return {name: summarize_turns(turns, 1, None)["seconds"] for name, turns in run_in_turns(programs, rounds).items()}
 
 
 def agreement(work: Work, data: Path) -> list[dict[str, Any]]:
-    """What each engine says of the test set, beside what that of torch says."""
+    """Compare the outputs of each precision on the test set with those of the torch backend."""
     found: list[dict[str, Any]] = []
     for beam in (BEAM, 1):
         expected: list[str] = []
@@ -166,7 +177,7 @@ def agreement(work: Work, data: Path) -> list[dict[str, Any]]:
             translate(work.model, data / TEST, output, [*engine, "--beam", str(beam)], work.threads)
             lines = list(read_lines(output))
             expected = expected or lines
-            same = sum(one == other for one, other in zip(lines, expected, strict=True)) / len(lines)
+            same = sum(line == other for line, other in zip(lines, expected, strict=True)) / len(lines)
             (score,) = evaluate_file(output, [data / REFERENCE], ["bleu"], MetricOptions())
             found.append({"beam": beam, "engine": engine[1], "same": same, "bleu": score.value})
     return found
@@ -188,17 +199,18 @@ def render(facts: Mapping[str, Any], figures: Mapping[str, Any]) -> str:
     rows = [
         [
             precision,
-            between(both["weft"]["lines_per_second"], ",.0f"),
-            between(both["by hand"]["lines_per_second"], ",.0f"),
+            format_range(both["weft"]["lines_per_second"], ",.0f"),
+            format_range(both["by hand"]["lines_per_second"], ",.0f"),
             both["by hand"]["batches"],
-            between(both["by hand"]["ratio"], ".3f"),
-            between(both["by hand"]["work_ratio"], ".3f"),
+            format_range(both["by hand"]["ratio"], ".3f"),
+            format_range(both["by hand"]["work_ratio"], ".3f"),
         ]
         for precision, both in figures["speed"].items()
     ]
-    waits = [[name, between(seconds, ".2f")] for name, seconds in figures["start-up"].items()]
-    said = [
-        [str(one["beam"]), one["engine"], f"{one['same']:.2%}", f"{one['bleu']:.2f}"] for one in figures["agreement"]
+    waits = [[name, format_range(seconds, ".2f")] for name, seconds in figures["start-up"].items()]
+    agreement_rows = [
+        [str(result["beam"]), result["engine"], f"{result['same']:.2%}", f"{result['bleu']:.2f}"]
+        for result in figures["agreement"]
     ]
     return "\n".join(
         [
@@ -206,7 +218,7 @@ def render(facts: Mapping[str, Any], figures: Mapping[str, Any]) -> str:
             "",
             table(header, rows),
             table(["from a cold start", "seconds"], waits),
-            table(["beam", "engine or precision", "lines as torch says them", "BLEU"], said),
+            table(["beam", "engine or precision", "lines as torch says them", "BLEU"], agreement_rows),
         ]
     )
 

@@ -5,10 +5,10 @@ From the root of the repository:
     python -m benchmarks.large_corpus --data FOLDER                        # train.en and train.de in FOLDER
     python -m benchmarks.large_corpus --data FOLDER --large 500000 --json figures.json
 
-Both corpora are the lines of FOLDER again and again, each with a number of its own, so that no pair is a duplicate.
-Everything else is equal. Each is trained twice for a few steps: the first run fills the cache, the second finds all in
-it. Memory is the peak of RssAnon (/proc/PID/status, so Linux only): what the process holds beside files mapped into it.
-Beside the seconds to the first step stand those that processors worked for it, which a busy machine hardly changes.
+Both corpora repeat the lines of FOLDER, each with a unique number, so that no pair is a duplicate. Everything else is
+equal. Each is trained twice for a few steps: the first run fills the cache, the second reads it. Memory is the peak of
+RssAnon (/proc/PID/status, Linux only), which excludes mapped files. The CPU seconds to the first step are shown with
+the wall-clock seconds, since other load hardly changes them.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from tempfile import TemporaryDirectory
 from typing import Annotated, Any, NamedTuple
 
 import typer
-from benchmarks.ending import JsonFile, run_command, write_json
+from benchmarks.command_line import JsonFile, run_command, write_json
 
 from weft.config.recipe_catalog import RECIPES_FOLDER
 from weft.core.errors import UserError
 from weft.data.text_files import read_lines
 
 RECIPE = RECIPES_FOLDER / "multi30k-en-de.yaml"
-VALIDATION = 100  # pairs, looked for in the training data as every validation set is
-PAUSE = 0.02  # seconds between two looks at the memory
+VALIDATION = 100  # pairs; checked for overlap with the training data
+PAUSE = 0.02  # seconds between memory samples
 
 
 class Run(NamedTuple):
-    """What one training run took."""
+    """Memory and time of a training run."""
 
     peak_mib: float
     first_step_seconds: float
@@ -47,7 +47,7 @@ class Run(NamedTuple):
 
 
 def write_corpus(data: Path, folder: Path, pairs: int) -> list[str]:
-    """Write so many pairs, and a few for validation; returns the settings to use them."""
+    """Write the training and validation pairs; return the settings to use them."""
     for side in ("en", "de"):
         lines = list(read_lines(data / f"train.{side}"))
         write_lines(folder / f"train.{side}", lines, pairs)
@@ -62,7 +62,7 @@ def write_corpus(data: Path, folder: Path, pairs: int) -> list[str]:
 
 
 def write_lines(path: Path, lines: Sequence[str], count: int) -> None:
-    """The lines again and again, each with its number."""
+    """Repeat the lines, each with its number."""
     with path.open("w", encoding="utf-8") as file:
         file.writelines(f"{line} {number}\n" for number, line in enumerate(islice(cycle(lines), count)))
 
@@ -79,24 +79,24 @@ def measure(data: Path, recipe: Path, pairs: int, steps: int) -> dict[str, Run]:
 
 
 def train(recipe: Path, settings: Sequence[str], out: Path) -> Run:
-    """Run the command and look at it until it ends."""
-    told = out.with_suffix(".txt")
+    """Run the command and sample its memory until it ends."""
+    output = out.with_suffix(".txt")
     started = time.monotonic()
-    peak, first_step, worked = 0.0, None, 0.0
-    with told.open("wb") as stream:
+    peak, first_step, cpu_time = 0.0, None, 0.0
+    with output.open("wb") as stream:
         command = [sys.executable, "-m", "weft", "train", str(recipe), *settings, "--out", str(out), "--device", "cpu"]
         process = subprocess.Popen(command, stdout=stream, stderr=stream)
         try:
             while process.poll() is None:
                 peak = max(peak, anonymous_memory(process.pid))
                 if first_step is None and (out / "log.jsonl").exists():
-                    first_step, worked = time.monotonic() - started, cpu_seconds(process.pid)
+                    first_step, cpu_time = time.monotonic() - started, cpu_seconds(process.pid)
                 time.sleep(PAUSE)
         finally:
-            process.kill()  # of no effect on one that has ended
+            process.kill()  # no effect on an ended process
     if process.returncode != 0 or first_step is None:
-        raise UserError(f"weft train ended with code {process.returncode}:\n{told.read_text('utf-8')}")
-    return Run(peak, first_step, worked)
+        raise UserError(f"weft train ended with code {process.returncode}:\n{output.read_text('utf-8')}")
+    return Run(peak, first_step, cpu_time)
 
 
 def anonymous_memory(process: int) -> float:
@@ -106,7 +106,7 @@ def anonymous_memory(process: int) -> float:
 
 
 def cpu_seconds(process: int) -> float:
-    """What processors have worked for it so far, its threads together; 0 for a process that has just ended."""
+    """Return the CPU seconds of a process and its threads; 0 if it has just ended."""
     fields = Path(f"/proc/{process}/stat").read_text("utf-8").rpartition(")")[2].split()
     return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
 

@@ -1,4 +1,4 @@
-"""The time of one layer of each kind over the length and the width of its input, beside the published orders.
+"""Time of one layer of each kind by input length and width, against the published complexity.
 
 From the root of the repository:
 
@@ -6,9 +6,9 @@ From the root of the repository:
     python -m benchmarks.layers --backward --json layers.json
     python -m benchmarks.layers --picture docs/pictures/layers.png --page docs/layers.md
 
-Self-attention, the same with a window, an LSTM by torch's kernel and by our own loop, and a gated convolution: what
-Vaswani et al. 2017 compare in table 1. Lengths are doubled from 16 on, widths from 64 on. Exponents are fitted to the
-medians, log time = c + a log n + b log d.
+The layers of table 1 of Vaswani et al. 2017: self-attention, self-attention with a window, an LSTM with torch's kernel
+and with our own loop, and a gated convolution. Lengths double from 16, widths from 64. Exponents are fitted to the
+medians: log time = c + a log n + b log d.
 """
 
 from __future__ import annotations
@@ -18,14 +18,13 @@ from typing import Annotated
 
 import torch
 import typer
-from benchmarks.ending import JsonFile, run_command, write_json
+from benchmarks.command_line import JsonFile, log, run_command, write_json
+from benchmarks.layer_complexity.layer_kinds import KINDS
+from benchmarks.layer_complexity.plot import draw
+from benchmarks.layer_complexity.tables import as_json, markdown, medians
+from benchmarks.layer_complexity.timing import Size, Timer, Turn, forward, forward_and_backward, measure
 from benchmarks.machine import machine
-from benchmarks.orders.figures import as_json, markdown, medians
-from benchmarks.orders.kinds import KINDS
-from benchmarks.orders.picture import draw
-from benchmarks.orders.timing import Size, Timer, Turn, forward, forward_and_backward, measure
-from benchmarks.page import read_page, write_page
-from benchmarks.telling import tell
+from benchmarks.markdown import read_page, write_page
 
 from weft.visualize.figures import check_figure_path, save_figure
 
@@ -52,12 +51,12 @@ def main(
     if picture is not None:
         check_figure_path(picture)
     if page is not None:
-        read_page(page)  # what is wrong with it is told before the work, not after it
+        read_page(page)  # fail before the measurements, not after them
     torch.set_num_threads(threads)
     widths = doublings(NARROWEST, widest)
     sizes = [Size(length, width) for length in doublings(SHORTEST, longest) for width in widths]
     timer = Timer(KINDS, widths, batch, forward_and_backward if backward else forward)
-    times = measure(timer, [Turn(kind.name, size) for size in sizes for kind in KINDS], rounds, tell)
+    times = measure(timer, [Turn(kind.name, size) for size in sizes for kind in KINDS], rounds, log)
     found = medians(times)
     what = "forward and backward pass" if backward else "forward pass"
     facts = machine() | {"what": what, "batch": batch, "rounds": rounds}

@@ -1,31 +1,40 @@
-"""What numbers of 16 bits gain in speed and cost in quality: one recipe in float32 and in bfloat16, side by side.
+"""Speed and loss of bfloat16 against float32: one recipe trained in both precisions.
 
 From the root of the repository:
 
     python -m benchmarks.precision --data FOLDER                            # Multi30k's files in FOLDER; 1,000 updates
     python -m benchmarks.precision --data FOLDER --updates 100 --json precision.json
 
-Both begin with the same weights and train on the same batches, a few updates of the one and then of the other in one
-process, in the opposite order in every second round, so that a busy machine slows both. Validation is in float32, of
-the masters; its loss is that over all validation pairs. The recipe's schedule, but with so many steps.
+Both start from the same weights and train on the same batches. They alternate every few updates in one process, in
+reverse order in every second round, so that other load slows both equally. Validation uses the float32 master weights
+and all validation pairs. The schedule is the recipe's, with the given number of updates.
 
-A processor without instructions for bfloat16 computes its products in float32 and rounds them (wide_products.py): the
-loss counts there, the speed does not, and the report says so.
+On a CPU without bfloat16 instructions the matrix products are emulated in float32 (EmulatedBfloat16): the loss is
+valid, the speed is not, and the report says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import torch
 import typer
-from benchmarks.ending import JsonFile, run_command, write_json
+from benchmarks.command_line import JsonFile, run_command, write_json
 from benchmarks.machine import machine
-from benchmarks.sides import RecipeSide, first_batches
-from benchmarks.spreads import between
-from benchmarks.turns import Rounds, Side, Threads, measure, speeds, use_threads
-from benchmarks.wide_products import WideProducts
+from benchmarks.summary_statistics import format_range
+from benchmarks.training_rounds import (
+    RecipeTrainer,
+    Rounds,
+    Threads,
+    Trainer,
+    first_batches,
+    measure,
+    summarize_speeds,
+    use_threads,
+)
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from weft.config.recipe import Recipe, load_recipe
 from weft.config.recipe_catalog import RECIPES_FOLDER
@@ -40,37 +49,61 @@ RECIPE = RECIPES_FOLDER / "multi30k-en-de.yaml"
 PRECISIONS: tuple[Literal["float32", "bfloat16"], ...] = ("float32", "bfloat16")
 WARM_UP = 10
 TURN = 10  # updates
-WIDE = "This CPU has no instructions for bfloat16, whose products were those of float32, rounded: read the loss alone."
+EMULATION_NOTE = (
+    "This CPU has no instructions for bfloat16, whose products were those of float32, rounded: read the loss alone."
+)
+
+MATMULS = {torch.ops.aten.mm, torch.ops.aten.addmm, torch.ops.aten.bmm, torch.ops.aten.baddbmm}
 
 
-def make_sides(recipe: Recipe) -> dict[str, RecipeSide]:
+class EmulatedBfloat16(TorchDispatchMode):
+    """Context in which matrix products of bfloat16 tensors are computed in float32 and rounded, also in backward.
+
+    This is what bfloat16 instructions do. Losses are those of a CPU that has them; speeds are those of float32.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+
+    def __torch_dispatch__(
+        self, operation: Any, types: Sequence[type], args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        packet, options = operation.overloadpacket, dict(kwargs or {})
+        if packet not in MATMULS or args[-1].dtype != torch.bfloat16:
+            return operation(*args, **options)
+        out = options.pop("out", None)
+        product: torch.Tensor = packet(*(tensor.float() for tensor in args), **options)
+        return product.bfloat16() if out is None else out.copy_(product)
+
+
+def make_trainers(recipe: Recipe) -> dict[str, RecipeTrainer]:
     with open_display() as shown:
         prepared = prepare_data(recipe, None, shown, CPU_RANK)
-    return {name: RecipeSide(with_precision(recipe, name), prepared) for name in PRECISIONS}
+    return {name: RecipeTrainer(with_precision(recipe, name), prepared) for name in PRECISIONS}
 
 
-def with_wide_products(side: Side) -> Side:
+def with_emulation(trainer: Trainer) -> Trainer:
     def turn(batch: Batch, step: int) -> float:
-        with WideProducts():
-            return side(batch, step)
+        with EmulatedBfloat16():
+            return trainer(batch, step)
 
     return turn
 
 
-def make_report(rounds: Rounds, sides: Mapping[str, RecipeSide]) -> dict[str, Any]:
-    """Of each precision its speed beside float32's, and the validation loss of its last weights."""
-    losses = {name: loss_of(side) for name, side in sides.items()}
+def make_report(rounds: Rounds, trainers: Mapping[str, RecipeTrainer]) -> dict[str, Any]:
+    """Return the speed of each precision relative to float32, and its final validation loss."""
+    losses = {name: loss_of(trainer) for name, trainer in trainers.items()}
     return {
-        name: {**told, "valid_loss": losses[name], "times_loss": losses[name] / losses[PRECISIONS[0]]}
-        for name, told in speeds(rounds).items()
+        name: {**speeds, "valid_loss": losses[name], "times_loss": losses[name] / losses[PRECISIONS[0]]}
+        for name, speeds in summarize_speeds(rounds).items()
     }
 
 
-def loss_of(side: RecipeSide) -> float:
-    validate = side.parts.validator
+def loss_of(trainer: RecipeTrainer) -> float:
+    validate = trainer.components.validator
     if validate is None:
         raise UserError("the recipe names no validation files: give data.valid")
-    return float(validate(side.parts.trained)["loss"])
+    return float(validate(trainer.components.trained)["loss"])
 
 
 def render(report: Mapping[str, Any], updates: int) -> str:
@@ -79,9 +112,11 @@ def render(report: Mapping[str, Any], updates: int) -> str:
         f"| precision | target tokens/s (min - max) | times float32 (min - max) | loss after {updates:,} | of it |",
         "|---|---|---|---|---|",
     ]
-    for name, side in report.items():
-        shown = between(side["tokens_per_second"], ",.0f"), between(side["times_first"], ".2f")
-        lines.append(f"| {name} | {shown[0]} | {shown[1]} | {side['valid_loss']:.4f} | {side['times_loss']:.2%} |")
+    for name, trainer in report.items():
+        shown = format_range(trainer["tokens_per_second"], ",.0f"), format_range(trainer["times_first"], ".2f")
+        lines.append(
+            f"| {name} | {shown[0]} | {shown[1]} | {trainer['valid_loss']:.4f} | {trainer['times_loss']:.2%} |"
+        )
     return "\n".join(lines)
 
 
@@ -96,12 +131,14 @@ def main(
     use_threads(threads)
     settings = [f"data.folder={data}", "train.minutes=null", f"train.steps={updates}", "train.average=null"]
     read = load_recipe(recipe, [*settings, "train.gradient_accumulation=1", "train.validation.lines=0"])
-    sides = make_sides(read)
-    batches = first_batches(sides[PRECISIONS[0]], updates)
+    trainers = make_trainers(read)
+    batches = first_batches(trainers[PRECISIONS[0]], updates)
     wide = not supports_bfloat16(CPU_RANK.device)
-    turns: dict[str, Side] = {name: with_wide_products(side) if wide else side for name, side in sides.items()}
-    report = make_report(measure(turns, batches, WARM_UP, TURN), sides)
-    print(render(report, updates), *[WIDE] * wide, sep="\n\n")
+    turns: dict[str, Trainer] = {
+        name: with_emulation(trainer) if wide else trainer for name, trainer in trainers.items()
+    }
+    report = make_report(measure(turns, batches, WARM_UP, TURN), trainers)
+    print(render(report, updates), *[EMULATION_NOTE] * wide, sep="\n\n")
     facts = machine() | {"recipe": recipe.stem, "updates": updates, "wide_products": wide}
     write_json(json_file, {"setting": facts, "figures": report})
 

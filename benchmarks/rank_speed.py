@@ -1,13 +1,13 @@
-"""How fast one process trains, with one thread and with two, and how fast two processes do: `weft train` in turns.
+"""Training speed of `weft train` with one process of one thread, two processes, and one process of two threads.
 
 From the root of the repository, with train.en and train.de in FOLDER:
 
     python -m benchmarks.rank_speed --data FOLDER
     python -m benchmarks.rank_speed --data FOLDER --rounds 5 --updates 40 --json figures.json
 
-The recipe, the batches and the numbers are the same for all. The first update, before which everything is made, does
-not count; nothing is validated. On a busy machine two ranks get more of it than one, and wait for each other: beside
-the speed stand the seconds that processors worked for an update, which others hardly change.
+Recipe, batches and precision are the same for all. The first update, which includes start-up, does not count; there is
+no validation. On a busy machine two ranks get a larger share of it and wait for each other. So the table also shows the
+CPU seconds per update, which other load hardly changes.
 """
 
 from __future__ import annotations
@@ -23,11 +23,10 @@ from tempfile import TemporaryDirectory
 from typing import Annotated, Any, NamedTuple
 
 import typer
-from benchmarks.ending import JsonFile, run_command, write_json
+from benchmarks.command_line import JsonFile, log, run_command, write_json
 from benchmarks.machine import machine
-from benchmarks.page import table
-from benchmarks.spreads import Spread, between, spread
-from benchmarks.telling import tell
+from benchmarks.markdown import table
+from benchmarks.summary_statistics import Summary, format_range, summarize
 
 from weft.config.recipe_catalog import RECIPES_FOLDER
 from weft.core.errors import UserError
@@ -35,8 +34,8 @@ from weft.core.errors import UserError
 RECIPE = RECIPES_FOLDER / "multi30k-en-de.yaml"
 
 
-class Way(NamedTuple):
-    """ranks: processes; threads: of each."""
+class Layout(NamedTuple):
+    """Number of processes, and threads of each."""
 
     ranks: int
     threads: int
@@ -45,97 +44,97 @@ class Way(NamedTuple):
         return f"{self.ranks} rank{'s' * (self.ranks > 1)} x {self.threads} thread{'s' * (self.threads > 1)}"
 
 
-WAYS = (Way(1, 1), Way(2, 1), Way(1, 2))
+LAYOUTS = (Layout(1, 1), Layout(2, 1), Layout(1, 2))
 
 
 class Turn(NamedTuple):
-    """worked: seconds of processors; of a whole turn, or of an update."""
+    """CPU seconds are those of the whole turn, or of one update."""
 
     tokens_per_second: float
-    worked: float
+    cpu_seconds: float
 
 
-def take_turn(way: Way, recipe: Path, settings: list[str], updates: int) -> Turn:
-    """So many updates after the first, in processes of their own."""
-    before = worked_for_children()
+def take_turn(layout: Layout, recipe: Path, settings: list[str], updates: int) -> Turn:
+    """Train for `updates` updates after the first, in new processes."""
+    before = children_cpu_seconds()
     with TemporaryDirectory() as folder:
         out = Path(folder) / "run"
         length = [f"train.steps={updates + 1}", f"train.log_every={updates + 1}"]
         weft = ["weft", "train", str(recipe), *settings, *length, "--out", str(out), "--device", "cpu"]
-        torchrun = ["torch.distributed.run", "--standalone", "--nproc-per-node", str(way.ranks), "-m"]
-        command = [sys.executable, "-m", *(torchrun if way.ranks > 1 else []), *weft]
-        threads = {"OMP_NUM_THREADS": str(way.threads)}
+        torchrun = ["torch.distributed.run", "--standalone", "--nproc-per-node", str(layout.ranks), "-m"]
+        command = [sys.executable, "-m", *(torchrun if layout.ranks > 1 else []), *weft]
+        threads = {"OMP_NUM_THREADS": str(layout.threads)}
         done = subprocess.run(command, env={**os.environ, **threads}, capture_output=True, text=True, check=False)
         if done.returncode != 0:
-            raise UserError(f"weft train on {way} ended with code {done.returncode}:\n{done.stderr}")
-        return Turn(last_speed(out / "log.jsonl"), worked_for_children() - before)
+            raise UserError(f"weft train on {layout} ended with code {done.returncode}:\n{done.stderr}")
+        return Turn(last_speed(out / "log.jsonl"), children_cpu_seconds() - before)
 
 
-def worked_for_children() -> float:
-    """What processors have worked for all processes that this one has started, and that have ended."""
+def children_cpu_seconds() -> float:
+    """Return the CPU seconds of all child processes that have ended."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
 
 def last_speed(log: Path) -> float:
-    """That of the last report of updates, which speaks of all after the first."""
+    """Return the speed in the last progress record, which covers all updates after the first."""
     records = map(json.loads, log.read_text("utf-8").split("\n")[:-1])
     speed: float = [record["tokens_per_second"] for record in records if "tokens_per_second" in record][-1]
     return speed
 
 
-def measure(recipe: Path, settings: list[str], updates: int, rounds: int) -> dict[Way, list[Turn]]:
-    """Each way takes its turn in every round, in the other order in every other round.
+def measure(recipe: Path, settings: list[str], updates: int, rounds: int) -> dict[Layout, list[Turn]]:
+    """Run each layout once per round, in reverse order in every second round.
 
-    What it works before and after its updates is found by a turn of one update, and left out.
+    The CPU time outside the updates is measured by a turn of one update and subtracted.
     """
-    take_turn(WAYS[0], recipe, settings, 1)  # fills the cache
-    around = {way: take_turn(way, recipe, settings, 1).worked for way in WAYS}
-    found: dict[Way, list[Turn]] = {way: [] for way in WAYS}
+    take_turn(LAYOUTS[0], recipe, settings, 1)  # fills the cache
+    overhead = {layout: take_turn(layout, recipe, settings, 1).cpu_seconds for layout in LAYOUTS}
+    found: dict[Layout, list[Turn]] = {layout: [] for layout in LAYOUTS}
     for number in range(rounds):
-        for way in WAYS[:: 1 if number % 2 == 0 else -1]:
-            turn = take_turn(way, recipe, settings, updates)
-            found[way].append(turn._replace(worked=(turn.worked - around[way]) / (updates - 1)))
-            tell(f"round {number + 1}, {way}: {turn.tokens_per_second:,.0f} tokens/s")
+        for layout in LAYOUTS[:: 1 if number % 2 == 0 else -1]:
+            turn = take_turn(layout, recipe, settings, updates)
+            found[layout].append(turn._replace(cpu_seconds=(turn.cpu_seconds - overhead[layout]) / (updates - 1)))
+            log(f"round {number + 1}, {layout}: {turn.tokens_per_second:,.0f} tokens/s")
     return found
 
 
-def figures(found: Mapping[Way, list[Turn]]) -> dict[str, dict[str, Spread]]:
-    """Of each way the tokens a second, how many times those of the first way they are within a round, and the work."""
-    first = found[WAYS[0]]
+def figures(found: Mapping[Layout, list[Turn]]) -> dict[str, dict[str, Summary]]:
+    """Summarize speed, speed relative to the first layout within each round, and CPU seconds per update."""
+    first = found[LAYOUTS[0]]
     return {
-        str(way): {
-            "tokens_per_second": spread([turn.tokens_per_second for turn in turns]),
-            "times_first": spread(
-                [one.tokens_per_second / other.tokens_per_second for one, other in zip(turns, first, strict=True)]
+        str(layout): {
+            "tokens_per_second": summarize([turn.tokens_per_second for turn in turns]),
+            "times_first": summarize(
+                [turn.tokens_per_second / base.tokens_per_second for turn, base in zip(turns, first, strict=True)]
             ),
-            "worked": spread([turn.worked for turn in turns]),
+            "worked": summarize([turn.cpu_seconds for turn in turns]),
         }
-        for way, turns in found.items()
+        for layout, turns in found.items()
     }
 
 
-def render(found: Mapping[str, Mapping[str, Spread]]) -> str:
+def render(found: Mapping[str, Mapping[str, Summary]]) -> str:
     rows = [
         (
-            way,
-            between(one["tokens_per_second"], ",.0f"),
-            between(one["times_first"], ".2f"),
-            between(one["worked"], ".2f"),
+            layout,
+            format_range(figure["tokens_per_second"], ",.0f"),
+            format_range(figure["times_first"], ".2f"),
+            format_range(figure["worked"], ".2f"),
         )
-        for way, one in found.items()
+        for layout, figure in found.items()
     ]
-    return table(("", "tokens/s", f"times {WAYS[0]}", "s of processors an update"), rows)
+    return table(("", "tokens/s", f"times {LAYOUTS[0]}", "s of processors an update"), rows)
 
 
 def main(
     data: Annotated[Path, typer.Option(help="Folder with train.en and train.de.")],
     recipe: Annotated[Path, typer.Option(help="What is trained.")] = RECIPE,
     rounds: Annotated[int, typer.Option(min=1)] = 5,
-    updates: Annotated[int, typer.Option(min=2, help="Of each turn, after the first.")] = 30,
+    updates: Annotated[int, typer.Option(min=2, help="Per turn, after the first.")] = 30,
     json_file: JsonFile = None,
 ) -> None:
-    """Measure what a second rank and a second thread bring."""
+    """Measure the speedup of a second rank and of a second thread."""
     with TemporaryDirectory() as cache:
         settings = [f"data.folder={data.absolute()}", f"data.cache={cache}", "data.train=[train.en, train.de]"]
         settings += ["data.valid=[]", "data.test=[]"]

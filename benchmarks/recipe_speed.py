@@ -1,11 +1,11 @@
-"""Recipes that read the same text, beside each other: how many tokens a second does each train?
+"""Training speed of several recipes that read the same text.
 
-From the root of the repository, the recipe to compare with first:
+From the root of the repository, the reference recipe first:
 
     python -m benchmarks.recipe_speed FOLDER multi30k-de-en-luong multi30k-de-en-convs2s
 
-All train on the batches of the first recipe, and take turns in one process, in the opposite order in every second
-round, so that a busy machine slows all. Tokens are real target tokens, end marks included.
+All train on the batches of the first recipe. They alternate in one process, in reverse order in every second round, so
+that other load slows all equally. Tokens are target tokens without padding, EOS included.
 """
 
 from __future__ import annotations
@@ -15,11 +15,21 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from benchmarks.ending import JsonFile, run_command, write_json
+from benchmarks.command_line import JsonFile, run_command, write_json
 from benchmarks.machine import machine
-from benchmarks.sides import RecipeSide, first_batches
-from benchmarks.spreads import between
-from benchmarks.turns import RoundCount, Rounds, Threads, Updates, WarmUp, measure, speeds, use_threads
+from benchmarks.summary_statistics import format_range
+from benchmarks.training_rounds import (
+    RecipeTrainer,
+    RoundCount,
+    Rounds,
+    Threads,
+    Updates,
+    WarmUp,
+    first_batches,
+    measure,
+    summarize_speeds,
+    use_threads,
+)
 
 from weft.config.recipe import Recipe, load_recipe
 from weft.config.registry import REGISTRY
@@ -32,39 +42,39 @@ from weft.training.progress import open_display
 
 
 def read_recipes(paths: Sequence[Path], folder: Path, steps: int) -> dict[str, Recipe]:
-    """By name; they must read their text alike, since they share batches."""
+    """Load the recipes by name; raise UserError unless their data and text settings are equal."""
     settings = [f"data.folder={folder}", "train.minutes=null", f"train.steps={steps}"]
     recipes = {path.stem: load_recipe(path, settings) for path in paths}
     first, *others = recipes
     for name in others:
-        if reading(recipes[name]) != reading(recipes[first]):
+        if input_settings(recipes[name]) != input_settings(recipes[first]):
             raise UserError(f"{name} does not read the text as {first} does: their data and text must be equal")
     return recipes
 
 
-def reading(recipe: Recipe) -> tuple[Any, Any]:
+def input_settings(recipe: Recipe) -> tuple[Any, Any]:
     node = to_dict(recipe, REGISTRY)
     return node["data"], node["text"]
 
 
-def make_sides(recipes: Mapping[str, Recipe]) -> dict[str, RecipeSide]:
+def make_trainers(recipes: Mapping[str, Recipe]) -> dict[str, RecipeTrainer]:
     with open_display() as shown:
         prepared = prepare_data(next(iter(recipes.values())), None, shown, CPU_RANK)
-    return {name: RecipeSide(recipe, prepared) for name, recipe in recipes.items()}
+    return {name: RecipeTrainer(recipe, prepared) for name, recipe in recipes.items()}
 
 
-def make_report(rounds: Rounds, sides: Mapping[str, RecipeSide]) -> dict[str, Any]:
-    """Of each recipe the speed, how many times that of the first it is within a round, and the weights."""
-    weights = {name: count_parameters(side.parts.trained.model) for name, side in sides.items()}
-    return {name: {**told, "weights": weights[name]} for name, told in speeds(rounds).items()}
+def make_report(rounds: Rounds, trainers: Mapping[str, RecipeTrainer]) -> dict[str, Any]:
+    """Return the speed of each recipe, its ratio to the first within each round, and its number of weights."""
+    weights = {name: count_parameters(trainer.components.trained.model) for name, trainer in trainers.items()}
+    return {name: {**speeds, "weights": weights[name]} for name, speeds in summarize_speeds(rounds).items()}
 
 
 def render(report: Mapping[str, Any]) -> str:
     """The report as a table in Markdown."""
     lines = ["| recipe | target tokens/s (min - max) | times the first (min - max) | weights |", "|---|---|---|---|"]
-    for name, side in report.items():
-        shown = between(side["tokens_per_second"], ",.0f"), between(side["times_first"], ".2f")
-        lines.append(f"| {name} | {shown[0]} | {shown[1]} | {side['weights'] / 1e6:.1f} M |")
+    for name, trainer in report.items():
+        shown = format_range(trainer["tokens_per_second"], ",.0f"), format_range(trainer["times_first"], ".2f")
+        lines.append(f"| {name} | {shown[0]} | {shown[1]} | {trainer['weights'] / 1e6:.1f} M |")
     return "\n".join(lines)
 
 
@@ -80,9 +90,9 @@ def main(
     """Measure how fast recipes train, in one run."""
     use_threads(threads)
     steps = warm_up + rounds * updates
-    sides = make_sides(read_recipes(recipes, folder, steps))
-    batches = first_batches(next(iter(sides.values())), steps)
-    report = make_report(measure(sides, batches, warm_up, updates), sides)
+    trainers = make_trainers(read_recipes(recipes, folder, steps))
+    batches = first_batches(next(iter(trainers.values())), steps)
+    report = make_report(measure(trainers, batches, warm_up, updates), trainers)
     print(render(report))
     write_json(json_file, {"setting": machine() | {"rounds": rounds, "updates": updates}, "figures": report})
 

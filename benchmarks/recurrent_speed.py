@@ -1,18 +1,18 @@
-"""Training speed of recurrent models: Weft beside its peers, each by its own command, on the same tokens.
+"""Training speed of recurrent models: Weft against its peers, each run by its own command on the same tokens.
 
 From the root of the repository:
 
     python -m benchmarks.recurrent_speed --data FOLDER                  # train.de and train.en of Multi30k
     python -m benchmarks.recurrent_speed --data FOLDER --score additive --cell gru --json speed.json
 
-The peers are JoeyNMT 2.3.0 and OpenNMT-py 3.5.1, installed on first use with pinned versions, each into an environment
-of its own; one that cannot be installed is left out. Weft's tokenizer writes the training files as pieces, which all
-read as words, with one vocabulary. The shape is in peers/tasks.py, and how each toolkit is told it in a file of its
-name; parameter counts differ by biases alone. All train in float32 with Adam and the same budget of tokens a batch.
+The peers are JoeyNMT 2.3.0 and OpenNMT-py 3.5.1, installed on first use with pinned versions, each into its own
+environment; a peer that cannot be installed is skipped. Weft's tokenizer writes the training files as pieces, which all
+toolkits read as words, with one vocabulary. The shape is in peers/shapes.py, the settings of each toolkit in the module
+of its name; parameter counts differ only by biases. All train in float32 with Adam and the same tokens per batch.
 
-In each round every toolkit is started anew and makes as many updates to warm up as are measured; every second round
-runs in the opposite order, so that a busy machine slows all. Tokens are real target tokens, end marks included, never
-padding, as each toolkit counts them itself; the time is that of the updates with their batches, without start-up.
+In each round every toolkit runs in a new process, with as many warm-up updates as measured ones; every second round is
+in reverse order, so that other load slows all equally. Tokens are target tokens without padding, EOS included, as
+counted by each toolkit. The time is that of the updates with their batches, without start-up.
 """
 
 from __future__ import annotations
@@ -23,19 +23,18 @@ from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 import typer
-from benchmarks.ending import JsonFile, run_command, write_json
+from benchmarks.command_line import JsonFile, run_command, write_json
 from benchmarks.machine import machine
-from benchmarks.peers import joeynmt, opennmt, ours
-from benchmarks.peers.data import Pieces, write_pieces
+from benchmarks.peers import joeynmt, opennmt, weft_toolkit
+from benchmarks.peers.data import Pieces, read_recipe, write_pieces
 from benchmarks.peers.environments import FOLDER
-from benchmarks.peers.measuring import Race, installed, take_round
 from benchmarks.peers.report import make_report, render
+from benchmarks.peers.rounds import Comparison, installed, take_round
 from benchmarks.peers.shapes import Cell, Recurrent, Score
-from benchmarks.peers.tasks import Training
-from benchmarks.peers.texts import read_recipe
+from benchmarks.peers.toolkit import Training
 
 RECIPE = "multi30k-de-en-luong.yaml"
-TOOLKITS = (ours.RECURRENT, opennmt.RECURRENT, joeynmt.RECURRENT)
+TOOLKITS = (weft_toolkit.RECURRENT, opennmt.RECURRENT, joeynmt.RECURRENT)
 
 
 def heading(facts: Mapping[str, Any]) -> list[str]:
@@ -82,11 +81,11 @@ def main(
     training = Training(Recurrent(cell=cell, score=score), updates)
     with TemporaryDirectory() as folder:
         pieces = write_pieces(read_recipe(RECIPE, data, vocabulary), Path(folder))
-        race = Race(installed(TOOLKITS, environments), training, pieces, threads)
-        turns = [take_round(race, number) for number in range(rounds)]
+        comparison = Comparison(installed(TOOLKITS, environments), training, pieces, threads)
+        turns = [take_round(comparison, number) for number in range(rounds)]
     facts = {"data": str(data)} | machine() | {"threads": threads} | facts_of(training, pieces, rounds)
-    report = make_report(turns, [ours.NAME], {})
-    print(render(heading(facts), report, [ours.NAME]))
+    report = make_report(turns, [weft_toolkit.NAME], {})
+    print(render(heading(facts), report, [weft_toolkit.NAME]))
     write_json(json_file, {"setting": facts, "figures": report})
 
 

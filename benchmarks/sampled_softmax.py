@@ -1,18 +1,17 @@
-"""A large vocabulary: objectives over some of the words beside the softmax over all, update by update on one data.
+"""Large vocabularies: sampled softmax and bucketed vocabulary against the full softmax, on the same data.
 
 From the root of the repository:
 
-    python -m benchmarks.sampled_softmax                                       # a made language of 100,000 words
+    python -m benchmarks.sampled_softmax                                       # an artificial language of 100,000 words
     python -m benchmarks.sampled_softmax --data en.txt de.txt --json sampled.json
 
-The same small Transformer is trained by each objective, from the same first weights, on the same batches. They take
-turns in one process, in the opposite order in every second round, so that a busy machine slows all. Tokens are real
-target tokens, end marks included. At the end each has made as many updates as the others, and its perplexity on pairs
-that were held out is that of the softmax over all words, whatever it was trained by. Label smoothing is off.
+The same small Transformer is trained with each objective, from the same initial weights, on the same batches. The
+trainers alternate in one process, in reverse order in every second round, so that other load slows all equally. Tokens
+are target tokens without padding, EOS included. All make the same number of updates; validation perplexity always uses
+the full softmax. Label smoothing is off.
 
-The made language: sentences are chains of word classes, in which each class is followed by few others; within a class
-the words follow the law of Zipf, and every word stands in the text at least once. The source is the target, word by
-word in other words.
+The artificial language: sentences are Markov chains of word classes with few likely successors; words within a class
+follow Zipf's law, and every word occurs at least once. The source is the target with every word replaced by another.
 """
 
 from __future__ import annotations
@@ -25,11 +24,21 @@ from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import typer
-from benchmarks.ending import JsonFile, run_command, write_json
+from benchmarks.command_line import JsonFile, run_command, write_json
 from benchmarks.machine import machine
-from benchmarks.sides import RecipeSide, first_batches
-from benchmarks.spreads import between
-from benchmarks.turns import RoundCount, Rounds, Threads, Updates, WarmUp, measure, speeds, use_threads
+from benchmarks.summary_statistics import format_range
+from benchmarks.training_rounds import (
+    RecipeTrainer,
+    RoundCount,
+    Rounds,
+    Threads,
+    Updates,
+    WarmUp,
+    first_batches,
+    measure,
+    summarize_speeds,
+    use_threads,
+)
 from numpy.typing import NDArray
 
 from weft.config.recipe import Recipe, load_recipe
@@ -132,8 +141,8 @@ def read_task(node: dict[str, PlainData], data: tuple[Path, Path] | None, words:
 
 
 def make_report(rounds: Rounds, perplexities: Mapping[str, float | None]) -> dict[str, Any]:
-    """Of each side the speed, how many times that of the full softmax it is within a round, and the perplexity."""
-    return {name: {**told, "perplexity": perplexities[name]} for name, told in speeds(rounds).items()}
+    """Return the speed of each trainer, its ratio to the full softmax within each round, and its perplexity."""
+    return {name: {**speeds, "perplexity": perplexities[name]} for name, speeds in summarize_speeds(rounds).items()}
 
 
 def render(facts: Mapping[str, Any], report: Mapping[str, Any]) -> str:
@@ -154,12 +163,12 @@ def render(facts: Mapping[str, Any], report: Mapping[str, Any]) -> str:
 
 def row(name: str, side: Mapping[str, Any], full: float | None) -> str:
     speed, times, perplexity = (
-        between(side["tokens_per_second"], ",.0f"),
-        between(side["times_first"], ".2f"),
+        format_range(side["tokens_per_second"], ",.0f"),
+        format_range(side["times_first"], ".2f"),
         side["perplexity"],
     )
-    told = "-" if perplexity is None or full is None else f"{perplexity:,.1f} ({perplexity / full - 1:+.1%})"
-    return f"{name:<14}{speed:>30}{times:>27}  {told}"
+    change = "-" if perplexity is None or full is None else f"{perplexity:,.1f} ({perplexity / full - 1:+.1%})"
+    return f"{name:<14}{speed:>30}{times:>27}  {change}"
 
 
 def main(
@@ -191,9 +200,9 @@ def main(
     }
     with read_task({"model": model_node(dim, layers), "train": train}, data, words, pairs) as task:
         differing = sides_of(classes, bucket)
-        sides = {name: RecipeSide(task.recipe(*settings), task.prepared) for name, settings in differing.items()}
-        turns = measure(sides, first_batches(sides[FULL], steps), warm_up, updates)
-        report = make_report(turns, {name: side.perplexity() for name, side in sides.items()})
+        trainers = {name: RecipeTrainer(task.recipe(*settings), task.prepared) for name, settings in differing.items()}
+        turns = measure(trainers, first_batches(trainers[FULL], steps), warm_up, updates)
+        report = make_report(turns, {name: side.perplexity() for name, side in trainers.items()})
         size = task.prepared.target.size
     facts = machine() | {"data": [str(path) for path in data] if data else "a made language", "words": size}
     facts |= {"dim": dim, "layers": layers, "batch_tokens": batch_tokens, "classes": classes, "bucket": bucket}

@@ -1,4 +1,4 @@
-"""Pictures of the playground of a server that runs: wide and narrow, light and dark, its attention and its search.
+"""Screenshots of the playground of a running server: wide and narrow, light and dark, attention and search.
 
 python -m benchmarks.screenshots http://127.0.0.1:5000 "A man sleeps." FOLDER
 """
@@ -20,11 +20,11 @@ OPTIONS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--d
 
 
 def shoot(address: str, sentence: str, folder: Path) -> list[Path]:
-    """A picture for each view, size and scheme; returns where they are."""
+    """Take a screenshot of each view, size and color scheme; return the paths."""
     pictures = []
-    with tempfile.TemporaryDirectory() as kept, sync_playwright() as playwright:
+    with tempfile.TemporaryDirectory() as profile, sync_playwright() as playwright:
         browser = playwright.chromium.launch_persistent_context(
-            kept, executable_path=shutil.which("chromium"), args=OPTIONS
+            profile, executable_path=shutil.which("chromium"), args=OPTIONS
         )
         page = browser.new_page()
         for view, (size, shape), scheme in product(VIEWS, SIZES.items(), SCHEMES):
@@ -38,7 +38,7 @@ def shoot(address: str, sentence: str, folder: Path) -> list[Path]:
 
 
 def show(page: Page, address: str) -> None:
-    """Open it, wait until there is something to see, and point at a word."""
+    """Open the page, wait for the visualization, and hover over a word."""
     page.goto("about:blank")
     page.goto(address)
     page.wait_for_selector(".translation:not(.pending) .word", timeout=120_000)
@@ -51,9 +51,9 @@ def main() -> None:
     parser.add_argument("address")
     parser.add_argument("sentence")
     parser.add_argument("folder", type=Path)
-    asked = parser.parse_args()
-    asked.folder.mkdir(parents=True, exist_ok=True)
-    for picture in shoot(asked.address, asked.sentence, asked.folder):
+    arguments = parser.parse_args()
+    arguments.folder.mkdir(parents=True, exist_ok=True)
+    for picture in shoot(arguments.address, arguments.sentence, arguments.folder):
         print(picture)
 
 

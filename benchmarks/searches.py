@@ -6,11 +6,11 @@ From the root of the repository, with runs of the recipes multi30k-de-en-*:
     python -m benchmarks.searches FOLDER RUN... --lines 100 --searches greedy,beam-5,mbr-chrf
     python -m benchmarks.searches FOLDER RUN... --split test --page docs/search.md --json searches.json
 
-Everything runs in one process. All is lower-cased. Intervals hold 95 % of the scores of 1,000 samples of the lines; p
+Everything runs in one process, lower-cased. Intervals hold 95 % of the scores of 1,000 samples of the lines; p
 is that of approximate randomization (Riezler & Maxwell 2005) for the difference in BLEU to the first search. Length is
-the words of the outputs for each word of the references. Seconds are those of all lines, without loading. What is drawn
-at random is drawn once: other seeds have other scores. The last column says how often an output has at least the
-log-probability of that of greedy search; all lines on which one has not are in the JSON file.
+output words per reference word. Seconds are those of all lines, without loading. Sampling uses a single seed. The last
+column is the share of outputs with at least the log-probability of the greedy output; all other lines are in the JSON
+file.
 """
 
 from __future__ import annotations
@@ -20,15 +20,13 @@ from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
 import typer
-from benchmarks.decoding.choices import chosen
-from benchmarks.decoding.figures import as_json, markdown
-from benchmarks.decoding.measuring import find, ready
-from benchmarks.decoding.rows import Row, rows_of
-from benchmarks.ending import JsonFile, run_command, write_json
+from benchmarks.command_line import JsonFile, log, run_command, write_json
 from benchmarks.machine import machine
-from benchmarks.page import read_page, write_page
-from benchmarks.telling import tell
-from benchmarks.turns import Threads, use_threads
+from benchmarks.markdown import read_page, write_page
+from benchmarks.search_comparison.results import Row, load_warmed_up, rows_of, run_search
+from benchmarks.search_comparison.search_settings import parse_searches
+from benchmarks.search_comparison.tables import as_json, markdown
+from benchmarks.training_rounds import Threads, use_threads
 
 from weft.data.text_files import read_lines
 from weft.metrics.references import read_references, system_names
@@ -45,12 +43,14 @@ def pairs(folder: Path, stem: str, source: str, target: str) -> tuple[list[str],
     return sources, references
 
 
-def measured(run: Path, searches: Sequence[str], sources: Sequence[str], references: Sequence[str]) -> list[Row]:
-    """What each search makes of the lines with one model."""
+def measure_searches(
+    run: Path, searches: Sequence[str], sources: Sequence[str], references: Sequence[str]
+) -> list[Row]:
+    """Run each search with one model."""
     found = {}
     for search in searches:
-        found[search] = find(run, search, sources)
-        tell(f"{run}: {search}: {found[search].seconds:.1f} seconds")
+        found[search] = run_search(run, search, sources)
+        log(f"{run}: {search}: {found[search].seconds:.1f} seconds")
     return rows_of(found, references)
 
 
@@ -69,15 +69,15 @@ def main(
     json_file: JsonFile = None,
 ) -> None:
     """Compare searches on a split of Multi30k."""
-    names, labels = chosen(searches), system_names(runs)
+    names, labels = parse_searches(searches), system_names(runs)
     if page is not None:
-        read_page(page)  # what is wrong with it is told before the work, not after it
+        read_page(page)  # fail before the measurements, not after them
     sources, references = (side[:lines] for side in pairs(folder, FILES[split], source, target))
     use_threads(threads)
     for run in runs:
         for name in names:
-            ready(run, name, sources[0])
-    found = {label: measured(run, names, sources, references) for label, run in zip(labels, runs, strict=True)}
+            load_warmed_up(run, name, sources[0])
+    found = {label: measure_searches(run, names, sources, references) for label, run in zip(labels, runs, strict=True)}
     facts = machine() | {"split": split, "lines": len(sources), "source": source, "target": target}
     figures = markdown(found, facts)
     print(figures)

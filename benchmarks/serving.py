@@ -1,16 +1,16 @@
-"""Speed of `weft serve` beside that of translating a file, with the same engine, beam and model.
+"""Throughput of `weft serve` against translating a file, with the same backend, beam and model.
 
 From the root of the repository:
 
     python -m benchmarks.serving RUN test.en --languages en:de
     python -m benchmarks.serving RUN test.en --clients 64 --texts 1 --texts 32 --seconds 60 --rounds 3
 
-In every round the lines of the file are first translated by the engine in one process, as `weft translate` does it, but
-for its start; then clients ask a server on this machine for so many seconds, each over one connection and each after
-its last answer, for some of the lines at a time. Server and clients share the processors, so the clients cost the
-server some of its speed. Lines that are not one sentence are left out, since the server translates sentences. Every
-answer is compared with what the file came to. Told are lines a second, their share of those of the file in the same
-round, how long an answer took, whatever was not answered with 200, and the memory of the server before and after.
+In every round the lines of the file are first translated in one process, as `weft translate` does, without start-up.
+Then clients send requests to a local server for some seconds, each over one connection, one request at a time. Server
+and clients share the CPU, which costs the server some speed. Lines that are not exactly one sentence are skipped, since
+the server splits text into sentences. Every response is compared with the translation of the file. The report shows
+lines per second, their ratio to the file in the same round, response times, status codes, and the server's memory
+before and after.
 """
 
 from __future__ import annotations
@@ -32,9 +32,8 @@ from statistics import median, quantiles
 from typing import Annotated
 
 import typer
-from benchmarks.ending import JsonFile, run_command, write_json
+from benchmarks.command_line import JsonFile, log, run_command, write_json
 from benchmarks.machine import machine
-from benchmarks.telling import tell
 
 from weft.core.errors import UserError
 from weft.data.text_files import read_lines
@@ -42,12 +41,12 @@ from weft.inference.backends import Backend, BackendOptions, select_backend
 from weft.text.sentences import SentenceSplitter
 
 HOST = "127.0.0.1"
-MOST = 100_000  # lines of the file that are used
+MAX_LINES = 100_000  # of the file
 
 
 @dataclass(frozen=True)
-class Place:
-    """How a server is asked: by so many clients, for so many texts at a time."""
+class Load:
+    """Number of clients, and of texts per request."""
 
     clients: int
     texts: int
@@ -55,7 +54,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Figures:
-    """What one round came to at one place. share: of the speed of the file. seconds: of an answer."""
+    """Results of one round at one load. share: of the speed of the file. seconds: per response."""
 
     clients: int
     texts: int
@@ -68,8 +67,8 @@ class Figures:
     megabytes_after: float
 
 
-class Asked:
-    """What clients have been told so far."""
+class ClientStats:
+    """Counters shared by all clients."""
 
     def __init__(self) -> None:
         self.lines = 0
@@ -78,21 +77,21 @@ class Asked:
 
 
 class Client:
-    """One connection, which asks for one part of the lines after the other."""
+    """One connection that sends requests one after the other."""
 
     def __init__(self, port: int, expected: dict[str, str], pair: tuple[str, str]):
         self._port, self._expected, self._pair = port, expected, pair
 
-    async def run(self, parts: Iterator[list[str]], until: float, asked: Asked) -> None:
+    async def run(self, parts: Iterator[list[str]], until: float, stats: ClientStats) -> None:
         reader, writer = await asyncio.open_connection(HOST, self._port)
         while time.perf_counter() < until:
             texts, begun = next(parts), time.perf_counter()
             writer.write(self._request(texts))
             status, body = await self._answer(reader)
-            asked.seconds.append(time.perf_counter() - begun)
+            stats.seconds.append(time.perf_counter() - begun)
             right = status != 200 or json.loads(body)["translatedText"] == [self._expected[text] for text in texts]
-            asked.statuses[str(status) if right else "wrong"] += 1
-            asked.lines += len(texts) if status == 200 else 0
+            stats.statuses[str(status) if right else "wrong"] += 1
+            stats.lines += len(texts) if status == 200 else 0
         writer.close()
         await writer.wait_closed()
 
@@ -111,7 +110,7 @@ class Client:
 
 @contextmanager
 def serving(model: Path, beam: int, languages: str) -> Iterator[tuple[int, int]]:
-    """A server, by its port and the number of its process."""
+    """Start a server; yield its port and process id."""
     command = [sys.executable, "-m", "weft", "serve", str(model), "--beam", str(beam), "--languages", languages]
     with subprocess.Popen([*command, "--port", "0"], stderr=subprocess.PIPE, text=True) as process:
         try:
@@ -127,47 +126,47 @@ def serving(model: Path, beam: int, languages: str) -> Iterator[tuple[int, int]]
 
 
 def megabytes(process: int) -> float:
-    """The memory that a process has now."""
+    """Return the resident memory of a process in MiB."""
     status = Path(f"/proc/{process}/status").read_text("utf-8")
     found = re.search(r"VmRSS:\s+(\d+) kB", status)
     return int(found[1]) / 1024 if found else 0.0
 
 
 def file_speed(engine: Backend, lines: Sequence[str]) -> tuple[float, dict[str, str]]:
-    """Lines a second, and what each became."""
+    """Return lines per second, and the translation of each line."""
     begun = time.perf_counter()
-    said = [translation.text for translation in engine.stream(lines)]
-    return len(lines) / (time.perf_counter() - begun), dict(zip(lines, said, strict=True))
+    outputs = [translation.text for translation in engine.stream(lines)]
+    return len(lines) / (time.perf_counter() - begun), dict(zip(lines, outputs, strict=True))
 
 
-async def ask(place: Place, client: Client, lines: Sequence[str], seconds: float) -> tuple[float, Asked]:
-    """All clients at once, for so many seconds; the time that it took until the last answer."""
-    endless, asked = cycle(lines), Asked()
-    parts = iter(lambda: list(islice(endless, place.texts)), [])
+async def send_requests(load: Load, client: Client, lines: Sequence[str], seconds: float) -> tuple[float, ClientStats]:
+    """Run all clients concurrently; return the time until the last response, and the counters."""
+    endless, stats = cycle(lines), ClientStats()
+    parts = iter(lambda: list(islice(endless, load.texts)), [])
     begun = time.perf_counter()
-    await asyncio.gather(*(client.run(parts, begun + seconds, asked) for _ in range(place.clients)))
-    return time.perf_counter() - begun, asked
+    await asyncio.gather(*(client.run(parts, begun + seconds, stats) for _ in range(load.clients)))
+    return time.perf_counter() - begun, stats
 
 
-def measure(place: Place, server: tuple[int, int], client: Client, lines: Sequence[str], seconds: float) -> Figures:
-    """One place in one round; the share is told later."""
+def measure(load: Load, server: tuple[int, int], client: Client, lines: Sequence[str], seconds: float) -> Figures:
+    """Measure one load in one round; the share is filled in later."""
     before = megabytes(server[1])
-    took, asked = asyncio.run(ask(place, client, lines, seconds))
-    slow = quantiles(asked.seconds, n=100)[98] if len(asked.seconds) > 1 else asked.seconds[0]
+    took, stats = asyncio.run(send_requests(load, client, lines, seconds))
+    slow = quantiles(stats.seconds, n=100)[98] if len(stats.seconds) > 1 else stats.seconds[0]
     return Figures(
-        place.clients,
-        place.texts,
-        asked.lines / took,
+        load.clients,
+        load.texts,
+        stats.lines / took,
         0.0,
-        median(asked.seconds),
+        median(stats.seconds),
         slow,
-        dict(asked.statuses),
+        dict(stats.statuses),
         before,
         megabytes(server[1]),
     )
 
 
-def shown(figures: Figures) -> str:
+def format_figures(figures: Figures) -> str:
     return (
         f"{figures.clients:4} clients x {figures.texts:3} texts: {figures.lines_per_second:8.1f} lines/s, "
         f"{figures.share:.2f} of the file; answers after {1000 * figures.median_seconds:.0f} ms (median), "
@@ -187,28 +186,28 @@ def main(
     languages: str = "en:de",
     json_file: JsonFile = None,
 ) -> None:
-    """Measure how fast a server answers, beside translating a file."""
+    """Measure the throughput of a server against translating a file."""
     source, _, target = languages.partition(":")
     splitter = SentenceSplitter(source)
-    lines = [line for line in islice(read_lines(file), MOST) if splitter(line).sentences == (line,)]
-    engine, told = select_backend(model, BackendOptions("auto", None, beam, ()), lambda: loaded(model, beam))
-    tell(f"engine {told}; {os.cpu_count()} processors")
+    lines = [line for line in islice(read_lines(file), MAX_LINES) if splitter(line).sentences == (line,)]
+    engine, description = select_backend(model, BackendOptions("auto", None, beam, ()), lambda: load_torch(model, beam))
+    log(f"engine {description}; {os.cpu_count()} processors")
     list(engine.stream(lines[:64]))
-    places = [Place(one, other) for one in clients for other in texts]
+    loads = [Load(client_count, text_count) for client_count in clients for text_count in texts]
     found: list[Figures] = []
     with serving(model, beam, languages) as server:
         for number in range(rounds):
             speed, expected = file_speed(engine, lines)
             print(f"round {number + 1}: file {speed:8.1f} lines/s", flush=True)
             client = Client(server[0], expected, (source, target))
-            for place in places:
-                figures = measure(place, server, client, lines, seconds)
+            for load in loads:
+                figures = measure(load, server, client, lines, seconds)
                 found.append(Figures(**{**asdict(figures), "share": figures.lines_per_second / speed}))
-                print(shown(found[-1]), flush=True)
-    write_json(json_file, {"setting": machine() | {"beam": beam}, "figures": [asdict(one) for one in found]})
+                print(format_figures(found[-1]), flush=True)
+    write_json(json_file, {"setting": machine() | {"beam": beam}, "figures": [asdict(figures) for figures in found]})
 
 
-def loaded(model: Path, beam: int) -> Backend:
+def load_torch(model: Path, beam: int) -> Backend:
     from weft.inference.loader import load_translator
 
     return load_translator(model, beam=beam)

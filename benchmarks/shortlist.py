@@ -1,4 +1,4 @@
-"""What a lexical shortlist gains in speed and costs in BLEU: with and without it, in turns.
+"""Speed and BLEU with and without a lexical shortlist.
 
 From the root of the repository:
 
@@ -6,9 +6,8 @@ From the root of the repository:
     python -m benchmarks.shortlist MODEL SOURCE REFERENCE
     python -m benchmarks.shortlist MODEL SOURCE REFERENCE --lines 200 --beam 1 --beam 5 --json shortlist.json
 
-Every row is an engine with a search. The same lines are translated without the shortlist and with it, in rounds whose
-order turns; the ratio is that of the times of a round, in the median, from the least to the most. `same` is the share
-of lines that say the same with it.
+Every row is a backend with a search. The same lines are translated without and with the shortlist, in turns;
+the ratio is taken within each round (median, minimum, maximum). `same` is the share of lines with equal output.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from statistics import median
 from typing import Annotated, Any, NamedTuple
 
 import typer
-from benchmarks.ending import JsonFile, run_command, write_json
+from benchmarks.command_line import JsonFile, run_command, write_json
 from benchmarks.machine import machine
 
 from weft.checkpoints.model_extras import load_shortlist
@@ -48,7 +47,7 @@ class Kind(NamedTuple):
 
 
 class Row(NamedTuple):
-    """Both ways to translate, the one without the shortlist first. seconds: of each round."""
+    """Results without and with the shortlist, in this order. seconds: of each round."""
 
     kind: str
     bleu: tuple[float, float]
@@ -75,7 +74,7 @@ def engines(model: Path, kind: Kind) -> tuple[Backend, Backend]:
     return made[0], made[1]
 
 
-def measured(model: Path, kind: Kind, pairs: Sequence[tuple[str, str]], rounds: int) -> Row:
+def measure_kind(model: Path, kind: Kind, pairs: Sequence[tuple[str, str]], rounds: int) -> Row:
     both, sources = engines(model, kind), [source for source, _ in pairs]
     texts: list[list[str]] = [[], []]
     seconds: tuple[list[float], list[float]] = ([], [])
@@ -84,10 +83,10 @@ def measured(model: Path, kind: Kind, pairs: Sequence[tuple[str, str]], rounds: 
     for number in range(rounds):
         for place in (0, 1) if number % 2 == 0 else (1, 0):
             began = time.perf_counter()
-            texts[place] = [one.text for one in both[place].stream(sources)]
+            texts[place] = [translation.text for translation in both[place].stream(sources)]
             seconds[place].append(time.perf_counter() - began)
     without, with_it = (evaluate(text, [[target] for _, target in pairs], ["bleu"])[0].value for text in texts)
-    same = sum(one == other for one, other in zip(*texts, strict=True)) / len(pairs)
+    same = sum(text == other for text, other in zip(*texts, strict=True)) / len(pairs)
     return Row(str(kind), (without, with_it), seconds, same, len(pairs))
 
 
@@ -95,7 +94,7 @@ def rows_of(model: Path, beams: Sequence[int], pairs: Sequence[tuple[str, str]],
     precisions: tuple[CTranslate2Precision | None, ...] = (None, "float32", "int8")
     for beam in beams:
         for precision in precisions:
-            yield measured(model, Kind(precision, beam), pairs, rounds)
+            yield measure_kind(model, Kind(precision, beam), pairs, rounds)
 
 
 def render(rows: Sequence[Row]) -> str:
@@ -129,7 +128,7 @@ def main(
     """Translate with and without a shortlist, in turns."""
     pairs = list(islice(zip(read_lines(source), read_lines(reference), strict=True), lines))
     shortlist, reader = load_shortlist(find_model(model)), load_translator(model, device="cpu").source_codec
-    sizes = [len(shortlist.for_row(row)) for row in reader.encode_rows([one for one, _ in pairs]).split()]
+    sizes = [len(shortlist.for_row(row)) for row in reader.encode_rows([line for line, _ in pairs]).split()]
     rows = list(rows_of(model, beam or (1, 5), pairs, rounds))
     mean = sum(sizes) / len(sizes)
     print(f"{render(rows)}\n\n{len(pairs):,} lines of {source}; a list has {mean:,.0f} pieces on average")

@@ -1,4 +1,4 @@
-"""Every comparison of speed with peers, one after the other: what `make bench` runs.
+"""Run all speed comparisons with peers; this is `make bench`.
 
 From the root of the repository:
 
@@ -10,10 +10,10 @@ From the root of the repository:
     python -m benchmarks.speeds --only precision --data FOLDER           # 2 x 1,000 updates, half an hour
     python -m benchmarks.speeds --data FOLDER --page docs/results.md
 
-Without `--data` training is on Tatoeba, which is fetched, and decoding on made sentences. Peers are installed on first
-use, each into an environment of its own; one that cannot be installed is left out with a message. Each part is a
-benchmark of its own, whose heading says what it measures and how; here its figures join one table. The JSON file is
-written after every part, so that nothing is lost if a later one fails or is stopped.
+Without `--data`, training uses Tatoeba, which is downloaded, and decoding uses random sentences. Each peer is installed
+on first use into its own environment; a peer that cannot be installed is skipped with a message. Each part is a
+benchmark module, documented there; this command collects their figures in one table. The JSON file is written after
+every part, so that a failure of a later part loses nothing.
 """
 
 from __future__ import annotations
@@ -28,22 +28,20 @@ from types import MappingProxyType
 from typing import Annotated, Any, NamedTuple
 
 import typer
-from benchmarks.choosing import chosen
-from benchmarks.ending import JsonFile, run_command, write_json
+from benchmarks.command_line import JsonFile, log, parse_names, run_command, write_json
 from benchmarks.machine import machine
-from benchmarks.page import read_page, write_page
-from benchmarks.telling import tell
-from benchmarks.together.rows import (
+from benchmarks.markdown import read_page, write_page
+from benchmarks.speed_rows import (
     Figures,
     Row,
-    beside_engines,
-    beside_float32,
-    beside_generators,
-    beside_hand,
-    beside_teacher,
-    beside_toolkits,
-    beside_torch,
+    beam_search_rows,
+    ctranslate2_rows,
+    precision_rows,
     render,
+    student_rows,
+    toolkit_rows,
+    torch_file_rows,
+    torch_rows,
 )
 
 from weft.core.errors import UserError
@@ -58,9 +56,9 @@ BOTH = ("--precision", "float32,bfloat16")  # of Weft; the peers have float32
 
 
 class Part(NamedTuple):
-    """A benchmark: its name here, what it does, its module, what it is always told, and the rows in its figures.
+    """A benchmark module with its fixed options and the function that turns its figures into rows.
 
-    takes: the options under which it is told what a person asks for; needs: what must have been asked for.
+    takes: options that are passed on, by name; needs: names of required options.
     """
 
     name: str
@@ -71,40 +69,40 @@ class Part(NamedTuple):
     takes: Mapping[str, str] = COMMON
     needs: tuple[str, ...] = ()
 
-    def command(self, asked: Mapping[str, str]) -> list[str]:
-        """How it is started; of an option that is said twice, the last holds."""
-        told = [word for name, option in self.takes.items() if name in asked for word in (option, asked[name])]
-        return [sys.executable, "-m", f"benchmarks.{self.module}", *self.options, *told]
+    def command(self, options: Mapping[str, str]) -> list[str]:
+        """Return the command line; of a repeated option the last value counts."""
+        passed = [word for name, option in self.takes.items() if name in options for word in (option, options[name])]
+        return [sys.executable, "-m", f"benchmarks.{self.module}", *self.options, *passed]
 
 
 PARTS = (
-    Part("torch", "training, the recipe of Multi30k", "training_speed", (), beside_torch),
-    Part("tiny", "training, width 128", "peer_speed", ("--shape", "tiny", *BOTH, *IN_PARTS), beside_toolkits),
-    Part("base", "training, width 512", "peer_speed", ("--shape", "base", "--rounds", "2", *BOTH), beside_toolkits),
-    Part("beam", "beam of 5", "beam_speed", ("--rounds", "2"), beside_engines),
-    Part("files", "file to file, CTranslate2", "file_to_file", (), beside_hand, WITH_MODEL, ("data", "model")),
-    Part("torch-files", "file to file, torch", "torch_file_to_file", (), beside_generators, needs=("data",)),
-    Part("student", "translating, in memory", "student_speed", (), beside_teacher, WITH_STUDENT, ("student",)),
-    Part("precision", "training, 1,000 updates", "precision", (), beside_float32, WITH_DATA, ("data",)),
+    Part("torch", "training, the recipe of Multi30k", "training_speed", (), torch_rows),
+    Part("tiny", "training, width 128", "peer_speed", ("--shape", "tiny", *BOTH, *IN_PARTS), toolkit_rows),
+    Part("base", "training, width 512", "peer_speed", ("--shape", "base", "--rounds", "2", *BOTH), toolkit_rows),
+    Part("beam", "beam of 5", "beam_speed", ("--rounds", "2"), beam_search_rows),
+    Part("files", "file to file, CTranslate2", "file_to_file", (), ctranslate2_rows, WITH_MODEL, ("data", "model")),
+    Part("torch-files", "file to file, torch", "torch_file_to_file", (), torch_file_rows, needs=("data",)),
+    Part("student", "translating, in memory", "student_speed", (), student_rows, WITH_STUDENT, ("student",)),
+    Part("precision", "training, 1,000 updates", "precision", (), precision_rows, WITH_DATA, ("data",)),
 )
 NAMES = [part.name for part in PARTS]
 EVERY = ",".join(NAMES)
 
 
-def ready(parts: Sequence[Part], asked: Mapping[str, str]) -> list[Part]:
-    """Those that have what they need; of the others it is told what they lack."""
+def runnable(parts: Sequence[Part], options: Mapping[str, str]) -> list[Part]:
+    """Return the parts whose required options are present; log what the others lack."""
     for part in parts:
-        if missing := [f"--{need}" for need in part.needs if need not in asked]:
-            tell(f"{part.name} is left out: it needs {' and '.join(missing)}")
-    return [part for part in parts if asked.keys() >= set(part.needs)]
+        if missing := [f"--{need}" for need in part.needs if need not in options]:
+            log(f"{part.name} is left out: it needs {' and '.join(missing)}")
+    return [part for part in parts if options.keys() >= set(part.needs)]
 
 
-def take(part: Part, asked: Mapping[str, str]) -> dict[str, Any] | None:
-    """The figures of a part, which prints its own tables as well; None if it failed."""
-    tell(f"--- {part.name}: {part.module}")
+def run_part(part: Part, options: Mapping[str, str]) -> dict[str, Any] | None:
+    """Run a part, which also prints its own tables, and return its figures; None if it failed."""
+    log(f"--- {part.name}: {part.module}")
     with TemporaryDirectory() as folder:
         file = Path(folder) / "figures.json"
-        if subprocess.run([*part.command(asked), "--json", str(file)], check=False).returncode != 0:
+        if subprocess.run([*part.command(options), "--json", str(file)], check=False).returncode != 0:
             return None
         figures: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
         return figures
@@ -120,23 +118,23 @@ def main(
     page: Annotated[Path | None, typer.Option(help="Put the table into this page, in place of the one there.")] = None,
     json_file: JsonFile = None,
 ) -> None:
-    """Measure the speed of Weft beside its peers."""
-    names = chosen(only, NAMES, "part")
+    """Measure the speed of Weft against its peers."""
+    names = parse_names(only, NAMES, "part")
     if page is not None:
-        read_page(page)  # what is wrong with it is told before the work, not after it
-    given = {"data": data, "model": model, "student": student, "rounds": rounds, "threads": threads}
-    asked = {name: str(value) for name, value in given.items() if value is not None}
-    wanted = ready([part for part in PARTS if part.name in names], asked)
-    told: dict[str, Any] = {}
-    for part in wanted:
-        if (figures := take(part, asked)) is not None:
-            told[part.name] = figures
-            write_json(json_file, told)
+        read_page(page)  # fail before the measurements, not after them
+    values = {"data": data, "model": model, "student": student, "rounds": rounds, "threads": threads}
+    options = {name: str(value) for name, value in values.items() if value is not None}
+    selected = runnable([part for part in PARTS if part.name in names], options)
+    results: dict[str, Any] = {}
+    for part in selected:
+        if (figures := run_part(part, options)) is not None:
+            results[part.name] = figures
+            write_json(json_file, results)
     facts = machine() | {"threads": threads, "data": data.name if data else "Tatoeba"}
-    done = [part for part in wanted if part.name in told]
-    table = render(facts, [row for part in done for row in part.rows(part.what, told[part.name]["figures"])])
+    done = [part for part in selected if part.name in results]
+    table = render(facts, [row for part in done for row in part.rows(part.what, results[part.name]["figures"])])
     print("\n" + table)
-    if failed := [part.name for part in wanted if part.name not in told]:
+    if failed := [part.name for part in selected if part.name not in results]:
         raise UserError(f"these parts failed, for the reasons above: {', '.join(failed)}")
     if page is not None:
         write_page(page, table)

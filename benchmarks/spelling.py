@@ -27,9 +27,8 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import typer
-from benchmarks.ending import JsonFile, run_command, write_json
-from benchmarks.shares import Share
-from benchmarks.telling import tell
+from benchmarks.command_line import JsonFile, log, run_command, write_json
+from benchmarks.summary_statistics import Proportion
 
 import weft
 from weft.config.recipe_catalog import RECIPES_FOLDER
@@ -129,14 +128,14 @@ def write_data(folder: Path, corpus: DatasetFolder, held_out: Collection[str], m
     listed = list(Corpus([corpus.train]).pairs())
     kept = without(listed, held_out)
     frequencies = read_frequencies(download_lines(FREQUENCIES))
-    wanted = list(words_to_learn(frequencies, {right for _, right in kept}, made.words))
+    words = list(words_to_learn(frequencies, {right for _, right in kept}, made.words))
     noise = TypoPairs(
-        wanted, TypoGenerator(learn_error_model(kept, "codespell"), errors=made.errors, clean=CLEAN), held_out
+        words, TypoGenerator(learn_error_model(kept, "codespell"), errors=made.errors, clean=CLEAN), held_out
     )
     with new_folder(folder) as new:
         write_tsv(new / "train.tsv", [*kept, *noise])
         write_tsv(new / "valid.tsv", without(Corpus([corpus.valid]).pairs(), held_out))
-        write_tsv(new / WORDS, ([word.text] for word in wanted))
+        write_tsv(new / WORDS, ([word.text] for word in words))
         removed = Removed(len(listed) - len(kept), noise.excluded)
         write_atomically(new / "removed.json", json.dumps(removed._asdict()).encode())
 
@@ -175,17 +174,17 @@ def writes_letters(translator: Translator) -> bool:
     return len(pieces) == len("the")
 
 
-def count_right(cases: Sequence[Case], outputs: Iterable[Translation]) -> Share:
+def count_right(cases: Sequence[Case], outputs: Iterable[Translation]) -> Proportion:
     """How many cases are right at once."""
     right = sum(output.text in case.right for case, output in zip(cases, outputs, strict=True))
-    return Share(right, len(cases))
+    return Proportion(right, len(cases))
 
 
-def count_all(translator: Translator, tests: Mapping[str, Sequence[Case]]) -> dict[str, Share]:
+def count_all(translator: Translator, tests: Mapping[str, Sequence[Case]]) -> dict[str, Proportion]:
     return {test: count_right(cases, translator.stream(case.wrong for case in cases)) for test, cases in tests.items()}
 
 
-def score(run: Path, tests: Mapping[str, Sequence[Case]], words: Path) -> Iterator[tuple[str, dict[str, Share]]]:
+def score(run: Path, tests: Mapping[str, Sequence[Case]], words: Path) -> Iterator[tuple[str, dict[str, Proportion]]]:
     """The rows of a model: as it is; and if it writes letters, held to the words of the file."""
     translator = weft.load(run)
     yield run.name, count_all(translator, tests)
@@ -197,7 +196,7 @@ def score(run: Path, tests: Mapping[str, Sequence[Case]], words: Path) -> Iterat
 # --- Report --------------------------------------------------------------------------------------------------------
 
 
-def render(rows: Mapping[str, Mapping[str, Share]], tests: Mapping[str, Sequence[Case]]) -> str:
+def render(rows: Mapping[str, Mapping[str, Proportion]], tests: Mapping[str, Sequence[Case]]) -> str:
     """A table in Markdown: the share that is right at once, with its interval."""
     titles = ["model", *(f"{test}, {len(cases):,} misspellings" for test, cases in tests.items())]
     published = ["Norvig 2007, as published", f"{PUBLISHED:.0f} %", *[""] * (len(tests) - 1)]
@@ -206,17 +205,17 @@ def render(rows: Mapping[str, Mapping[str, Share]], tests: Mapping[str, Sequence
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
-def shown(share: Share) -> str:
+def shown(share: Proportion) -> str:
     low, high = share.interval()
     return f"{100 * share.value():.1f} % ({100 * low:.1f} to {100 * high:.1f})"
 
 
-def as_record(share: Share) -> dict[str, float]:
+def as_record(share: Proportion) -> dict[str, float]:
     low, high = share.interval()
-    return {"right": share.right, "cases": share.of, "share": share.value(), "low": low, "high": high}
+    return {"right": share.right, "cases": share.total, "share": share.value(), "low": low, "high": high}
 
 
-def as_json(rows: Mapping[str, Mapping[str, Share]], removed: Removed) -> dict[str, Any]:
+def as_json(rows: Mapping[str, Mapping[str, Proportion]], removed: Removed) -> dict[str, Any]:
     models = {name: {test: as_record(share) for test, share in shares.items()} for name, shares in rows.items()}
     return {"removed": removed._asdict(), "models": models}
 
@@ -232,7 +231,7 @@ def main(
 ) -> None:
     """Train two models to correct spelling, and test them on misspellings that they have not seen."""
     norvig = read_testset(testset)
-    corpus = download_dataset("codespell", folder / "codespell", tell)
+    corpus = download_dataset("codespell", folder / "codespell", log)
     tests = {"Norvig": norvig, "codespell": read_held_out_list(corpus.test)}
     held_out = {casefold_key(case.wrong) for cases in tests.values() for case in cases}
     data = folder / "data"
@@ -240,8 +239,8 @@ def main(
         write_data(data, corpus, held_out, Made(words, errors))
     check_no_leak(data / "train.tsv", held_out, testset)
     removed = Removed(**json.loads((data / "removed.json").read_text("utf-8")))
-    tell(f"taken out of codespell's list: {removed.of_list:,} pairs; of generated ones: {removed.of_noise:,}")
-    rows: dict[str, dict[str, Share]] = {}
+    log(f"taken out of codespell's list: {removed.of_list:,} pairs; of generated ones: {removed.of_noise:,}")
+    rows: dict[str, dict[str, Proportion]] = {}
     for run in runs or [train(name, folder, minutes) for name in RECIPES]:
         rows.update(score(run, tests, data / WORDS))
     print(render(rows, tests))

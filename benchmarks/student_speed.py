@@ -1,4 +1,4 @@
-"""How fast a student is beside its teacher, and how good: both translate the test set in turns.
+"""Speed and quality of a student against its teacher on the test set.
 
 From the root of the repository, after `weft distill TEACHER --out STUDENT`:
 
@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from benchmarks.ending import JsonFile, run_command, write_json
+from benchmarks.command_line import JsonFile, run_command, write_json
 from benchmarks.machine import machine
-from benchmarks.turns import use_threads
+from benchmarks.training_rounds import use_threads
 
 from weft.core.errors import UserError
 from weft.training.derived_runs import StudentFolder
@@ -36,10 +36,10 @@ def main(
     use_threads(threads)
     folder = StudentFolder(student)
     with open_display() as shown:
-        told = compare_with_teacher(folder, shown, "cpu")
-    if told is None:
+        table = compare_with_teacher(folder, shown, "cpu")
+    if table is None:
         raise UserError(f"{student}: has no test set to translate")
-    print(told)
+    print(table)
     write_json(json_file, {"setting": machine(), "figures": json.loads(folder.scores_file.read_text("utf-8"))})
 
 

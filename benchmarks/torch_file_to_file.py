@@ -1,14 +1,13 @@
-"""From file to file with torch: `weft translate --backend torch` beside OpenNMT-py and Hugging Face's generate.
+"""From file to file with torch: `weft translate --backend torch` against OpenNMT-py and Hugging Face's generate.
 
 From the root of the repository:
 
     python -m benchmarks.torch_file_to_file --data FOLDER --json torch.json     # Multi30k's files in FOLDER
 
-All translate the first 20,000 lines of train.en with a beam of 5 and a Transformer-Tiny of the same weights, which are
-drawn, not trained; every output is made to have 20 tokens and the end mark. (benchmarks.beam_speed shows that they then
-say the same.) Each is started anew for every turn, and its time is that of the whole process: Weft reads text and
-writes text; the peers read ids and write ids, sorted by length beforehand, in the best of several batch sizes, which a
-part of the lines has found.
+All translate the first 20,000 lines of train.en with beam 5 and the same random weights of a Transformer-Tiny; every
+output has exactly 20 tokens and EOS. (benchmarks.beam_speed shows that the outputs are then equal.) Every turn is a new
+process, timed as a whole. Weft reads and writes text; the peers read and write ids, sorted by length beforehand, with
+the best of several batch sizes, found on a part of the lines.
 """
 
 from __future__ import annotations
@@ -20,19 +19,26 @@ from tempfile import TemporaryDirectory
 from typing import Annotated, Any, NamedTuple
 
 import typer
+from benchmarks.beam_search.engines import Engine, engines
+from benchmarks.beam_search.job import Batching, Job, Shape, read_answer
+from benchmarks.beam_search.sentences import RECIPE, Sentences
+from benchmarks.beam_search.weft_model import Weights, draw_weights, fixed_length_settings, save
 from benchmarks.beam_speed import installed
-from benchmarks.beams.engines import Engine, engines
-from benchmarks.beams.job import Batching, Job, Shape, read_answer
-from benchmarks.beams.ours import Weights, draw_weights, forced, save
-from benchmarks.beams.sentences import RECIPE, Sentences
-from benchmarks.ending import JsonFile, run_command, write_json
-from benchmarks.files.clock import Side, Turn, fastest, figures_of, in_turns, timed_in
-from benchmarks.files.translating import first_lines, translate
+from benchmarks.command_line import JsonFile, log, run_command, write_json
+from benchmarks.file_translation.process_timing import (
+    TimedProgram,
+    Turn,
+    fastest,
+    first_lines,
+    run_in_turns,
+    summarize_turns,
+    time_process_in,
+    translate,
+)
 from benchmarks.machine import machine
-from benchmarks.page import table
+from benchmarks.markdown import table
 from benchmarks.peers.environments import FOLDER
-from benchmarks.spreads import between
-from benchmarks.telling import tell
+from benchmarks.summary_statistics import format_range
 
 from weft.config.recipe import load_recipe
 from weft.core.codec import BOS, EOS, NUM_SPECIAL_TOKENS, PAD
@@ -43,7 +49,10 @@ from weft.text.tokenizer import Tokenizer, is_tokenizer
 BEAM, TOKENS = 5, 20
 SHAPE = Shape()
 PEERS = ("OpenNMT-py", "transformers")
-BATCHINGS = {one.name: one for one in (Batching(32, "sentences"), Batching(128, "sentences"), Batching(4096, "tokens"))}
+BATCHINGS = {
+    batching.name: batching
+    for batching in (Batching(32, "sentences"), Batching(128, "sentences"), Batching(4096, "tokens"))
+}
 TRIED = 20  # a twentieth of the lines finds the best batch size
 SOURCE = "train.en"
 
@@ -59,7 +68,7 @@ class Work(NamedTuple):
     threads: int
 
     def weft(self) -> Turn:
-        settings = [word for setting in forced(TOKENS, BEAM) for word in ("--set", setting)]
+        settings = [word for setting in fixed_length_settings(TOKENS, BEAM) for word in ("--set", setting)]
         output = self.source.with_name("weft.txt")
         return translate(self.model, self.source, output, ["--backend", "torch", *settings], self.threads)
 
@@ -69,7 +78,7 @@ class Work(NamedTuple):
             folder = Path(name)
             engine.write_weights(folder, self.weights, SHAPE, self.tokenizer)
             self.job(rows, batching).write(folder)
-            turn = timed_in(folder, engine.label, engine.command(python), self.threads)
+            turn = time_process_in(folder, engine.label, engine.command(python), self.threads)
             if len(read_answer(folder).outputs) != len(rows):
                 raise UserError(f"{engine.label} has lost lines")
         return turn
@@ -108,23 +117,23 @@ def prepare(data: Path, count: int, pieces: int, folder: Path, threads: int) -> 
 def measure(work: Work, found: Mapping[Engine, Path], rounds: int) -> dict[str, Any]:
     """Each peer with its best batches."""
     best = {engine: best_batching(work, engine, python) for engine, python in found.items()}
-    sides: dict[str, Side] = {"Weft": work.weft}
+    programs: dict[str, TimedProgram] = {"Weft": work.weft}
     for engine, python in found.items():
-        sides[engine.label] = partial(work.peer, engine, python, work.rows, best[engine])
-    turns, count = in_turns(sides, rounds), len(work.rows)
-    figures: dict[str, Any] = {"Weft": figures_of(turns["Weft"], count, None)}
+        programs[engine.label] = partial(work.peer, engine, python, work.rows, best[engine])
+    turns, count = run_in_turns(programs, rounds), len(work.rows)
+    figures: dict[str, Any] = {"Weft": summarize_turns(turns["Weft"], count, None)}
     for engine in found:
-        told = figures_of(turns[engine.label], count, turns["Weft"])
-        figures[engine.label] = told | {"batches": best[engine].name}
+        summary = summarize_turns(turns[engine.label], count, turns["Weft"])
+        figures[engine.label] = summary | {"batches": best[engine].name}
     return figures
 
 
 def best_batching(work: Work, engine: Engine, python: Path) -> Batching:
-    """Every so-manieth row, so that all lengths are among them."""
-    tell(f"{engine.label}: which batch size is its best")
+    """Try all batch sizes on every TRIED-th row, which covers all lengths."""
+    log(f"{engine.label}: which batch size is its best")
     part = work.rows[::TRIED]
-    sides = {name: partial(work.peer, engine, python, part, one) for name, one in BATCHINGS.items()}
-    return BATCHINGS[fastest(sides)]
+    programs = {name: partial(work.peer, engine, python, part, batching) for name, batching in BATCHINGS.items()}
+    return BATCHINGS[fastest(programs)]
 
 
 def render(facts: Mapping[str, Any], figures: Mapping[str, Any]) -> str:
@@ -133,16 +142,16 @@ def render(facts: Mapping[str, Any], figures: Mapping[str, Any]) -> str:
         "{threads} threads, torch {torch}; rounds: {rounds}"
     )
     ours, *peers = figures.items()
-    rows = [["Weft", "", between(ours[1]["lines_per_second"], ",.1f"), "", ""]]
+    rows = [["Weft", "", format_range(ours[1]["lines_per_second"], ",.1f"), "", ""]]
     rows += [
         [
             name,
-            one["batches"],
-            between(one["lines_per_second"], ",.1f"),
-            between(one["ratio"], ".2f"),
-            between(one["work_ratio"], ".2f"),
+            peer["batches"],
+            format_range(peer["lines_per_second"], ",.1f"),
+            format_range(peer["ratio"], ".2f"),
+            format_range(peer["work_ratio"], ".2f"),
         ]
-        for name, one in peers
+        for name, peer in peers
     ]
     header = ["", "batches of", "lines/s", "Weft / it", "the same by processor time"]
     return "\n".join([heading.format(**facts), "", table(header, rows)])

@@ -5,13 +5,13 @@ From the root of the repository:
     python -m benchmarks.training_speed                                  # a made corpus, lengths as in Multi30k
     python -m benchmarks.training_speed --data FOLDER --json speed.json  # the recipe's own files in FOLDER
 
-The peer is what one writes with torch alone: nn.Transformer, nn.Embedding, nn.Dropout, F.cross_entropy over all logits.
+The peer is plain torch: nn.Transformer, nn.Embedding, nn.Dropout, F.cross_entropy over all logits.
 Sizes, dropout rates, tied weights, smoothing, clipping, learning rate and batches are the recipe's; its target needs no
 padding mask, so it gets none and torch may take its fast causal attention. Both sides use torch's fused Adam. Weft also
 does what `weft train` does at each update and the peer does not: it checks the gradient and averages the weights.
 
-The two take turns in one process, and each takes the first turn in every second round, so that a busy machine slows
-both. Tokens are real target tokens, end marks included, never padding.
+The two alternate in one process, in reverse order in every second round, so that other load slows both equally. Tokens
+are target tokens without padding, EOS included.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from typing import Annotated, Any, NamedTuple, Never, TypeAlias
 import numpy as np
 import torch
 import typer
-from benchmarks.ending import JsonFile, run_command, write_json
+from benchmarks.command_line import JsonFile, run_command, write_json
 from benchmarks.machine import first_value, machine
-from benchmarks.spreads import between, spread
-from benchmarks.turns import RoundCount, Rounds, Threads, Updates, WarmUp, measure, take_turn, use_threads
+from benchmarks.summary_statistics import format_range, summarize
+from benchmarks.training_rounds import RoundCount, Rounds, Threads, Updates, WarmUp, measure, take_turn, use_threads
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -78,8 +78,10 @@ class WeftTraining:
         self.settings = settings = task.recipe.train
         seed_all(settings.seed, "weights")
         self.model = build_model(task.recipe.model, task.source, task.target, joint=task.recipe.text.joint)
-        self.spread = TrainingStrategy(
-            CPU_RANK, self.model, task.recipe.objective(ObjectiveContext(unasked, unasked, unasked, unasked))
+        self.strategy = TrainingStrategy(
+            CPU_RANK,
+            self.model,
+            task.recipe.objective(ObjectiveContext(not_needed, not_needed, not_needed, not_needed)),
         )
         self.optimizer = settings.optimizer(self.model.parameters())
         self.schedule = settings.schedule(settings.steps)
@@ -88,13 +90,13 @@ class WeftTraining:
     def __call__(self, batch: Batch, step: int) -> float:
         seed_all(self.settings.seed, "step", step)
         rate, clip = self.schedule(step), self.settings.clip_norm
-        sums = train_step(self.spread, self.optimizer, [batch], step=step, learning_rate=rate, clip_norm=clip)
+        sums = train_step(self.strategy, self.optimizer, [batch], step=step, learning_rate=rate, clip_norm=clip)
         if self.average is not None:
             self.average.update(step, model_weights(self.model))
         return sums.loss / sums.count
 
 
-def unasked(*_: object) -> Never:
+def not_needed(*_: object) -> Never:
     """Cross-entropy needs no text and no other model."""
     raise UserError("this benchmark is for an objective that needs neither text nor another model, as cross-entropy")
 
@@ -183,12 +185,12 @@ def torch_transformer(encoder: dict[str, Any], decoder: dict[str, Any], dim: int
 
 
 def has_peer(recipe: Recipe) -> bool:
-    """Is this a model that nn.Transformer can be?"""
+    """Whether nn.Transformer can represent the model of this recipe."""
     node: dict[str, Any] = to_dict(recipe, REGISTRY)["model"]
-    wanted = {"type": "transformer", "norm": "pre", "activation": "relu", "rotary": False, "attention_window": None}
+    required = {"type": "transformer", "norm": "pre", "activation": "relu", "rotary": False, "attention_window": None}
     encoder, decoder = node["encoder"], node["decoder"]
     return bool(
-        encoder.items() >= wanted.items()
+        encoder.items() >= required.items()
         and {**encoder, "layers": decoder.get("layers")} == decoder
         and node["source"] == node["target"]
         and node["source"]["scale"]
@@ -247,13 +249,13 @@ def make_corpus(folder: Path, pairs: int = 29_000, vocabulary: int = 8_000) -> l
 
 
 def peak_memory(name: str, task: Task, threads: int) -> float | None:
-    """MiB that a process of its own holds at most while one side trains on the batches; None: not told here."""
+    """Return the peak memory in MiB of a new process that trains on the batches; None if not available."""
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:
-        return pool.submit(train_and_look, name, task, threads).result()
+        return pool.submit(train_and_measure, name, task, threads).result()
 
 
-def train_and_look(name: str, task: Task, threads: int) -> float | None:
-    """Linux tells the peak of a process in its status; getrusage would count the parent's as well."""
+def train_and_measure(name: str, task: Task, threads: int) -> float | None:
+    """Read the peak from /proc; getrusage would include the parent's."""
     torch.set_num_threads(threads)
     take_turn(SIDES[name](task), task.batches, 1)
     peak = first_value(Path("/proc/self/status"), "VmHWM")
@@ -268,7 +270,7 @@ def make_report(rounds: Rounds, sizes: Mapping[str, int], memory: Mapping[str, f
     report: dict[str, Any] = {
         name: {
             "parameters": sizes[name],
-            "tokens_per_second": spread([turn.tokens_per_second for turn in turns]),
+            "tokens_per_second": summarize([turn.tokens_per_second for turn in turns]),
             "seconds_per_update": median(turn.seconds_per_update for turn in turns),
             "last_loss": turns[-1].loss,
             "peak_memory_mib": memory.get(name),
@@ -277,7 +279,7 @@ def make_report(rounds: Rounds, sizes: Mapping[str, int], memory: Mapping[str, f
     }
     if "torch" in rounds:
         pairs = zip(rounds["weft"], rounds["torch"], strict=True)
-        report["ratio"] = spread([weft.tokens_per_second / torch.tokens_per_second for weft, torch in pairs])
+        report["ratio"] = summarize([weft.tokens_per_second / torch.tokens_per_second for weft, torch in pairs])
     return report
 
 
@@ -296,12 +298,12 @@ def render(facts: Mapping[str, Any], report: Mapping[str, Any]) -> str:
     ]
     if "ratio" not in report:
         return "\n".join([*lines, "", "no peer: nn.Transformer is not a model of this shape"])
-    told = f"weft / torch: {between(report['ratio'], '.2f')}, the median over the rounds"
-    return "\n".join([*lines, "", told])
+    ratio = f"weft / torch: {format_range(report['ratio'], '.2f')}, the median over the rounds"
+    return "\n".join([*lines, "", ratio])
 
 
 def row(name: str, side: Mapping[str, Any]) -> str:
-    shown, peak = between(side["tokens_per_second"], ",.0f"), side["peak_memory_mib"]
+    shown, peak = format_range(side["tokens_per_second"], ",.0f"), side["peak_memory_mib"]
     memory = "-" if peak is None else f"{peak:,.0f}"
     return (
         f"{name:<8}{side['parameters']:>12,}{shown:>30}{side['seconds_per_update']:>10.3f}"
@@ -319,7 +321,7 @@ def main(
     memory: Annotated[bool, typer.Option(help="Measure peak memory too, each side in a process of its own.")] = True,
     json_file: JsonFile = None,
 ) -> None:
-    """Measure the training speed of a recipe, beside plain torch where torch has the same model."""
+    """Measure the training speed of a recipe, against plain torch if nn.Transformer has the same shape."""
     use_threads(threads)
     facts = machine() | {"recipe": recipe.stem, "data": str(data) if data else "a made corpus"}
     facts |= {"rounds": rounds, "updates": updates, "warm_up": warm_up}

@@ -1,10 +1,11 @@
 """JoeyNMT 2.3.0.
 
-Its encoder's `hidden_size` is that of one direction; its decoder's is its own, and h~ has as many. `init_hidden: last`
-takes the encoder's last h for both states of an LSTM, without a matrix. Dropout falls on embeddings, on the fed h~
-beside the embedding, and on [h; c] before h~. Compared with ours: h~ has a bias, the output layer none, and torch's
-cells have two biases each. A Transformer is ours but for the bias of the output layer; with smoothing its loss is a
-divergence, less than a cross-entropy. Batches are taken as the sentences come, with no regard to length.
+The encoder's `hidden_size` counts one direction; the decoder's also sets the size of the attentional state.
+`init_hidden: last` copies the encoder's last hidden state into both states of an LSTM, without a projection. Dropout
+applies to the embeddings, to the fed attentional state and to [h; c]. Differences from Weft: the attentional layer has
+a bias, the output layer has none, and torch's cells have two biases each. The Transformer differs only in the bias of
+the output layer. With label smoothing its loss is a KL divergence, which is lower than the cross-entropy. Batches are
+not sorted by length.
 """
 
 from __future__ import annotations
@@ -14,14 +15,12 @@ from typing import Any
 
 from benchmarks.peers.data import SIDES
 from benchmarks.peers.environments import Pins
-from benchmarks.peers.reading import last
 from benchmarks.peers.shapes import Recurrent, Transformer
-from benchmarks.peers.tasks import Figures, Job, Shape, Toolkit, Training
-from benchmarks.peers.writing import write_settings
+from benchmarks.peers.toolkit import Figures, Job, Shape, Toolkit, Training, last_match, write_settings
 
 VERSION = "2.3.0"
 SCORES = {"general": "luong", "additive": "bahdanau"}
-NEVER = 10_000  # so many windows of updates go by before the first validation
+VALIDATION_WINDOWS = 10_000  # windows of updates before the first validation, so that there is none
 
 
 def command(job: Job[Shape], model: Mapping[str, Any]) -> list[str]:
@@ -41,7 +40,7 @@ def command(job: Job[Shape], model: Mapping[str, Any]) -> list[str]:
 
 
 def data(job: Job[Shape]) -> dict[str, Any]:
-    """Its languages are the endings of the file names."""
+    """Languages are the file name extensions."""
     source, target = SIDES
     side = {"level": "word", "lowercase": False, "voc_file": str(job.pieces.words)}
     return {
@@ -57,17 +56,17 @@ def training(task: Training[Shape]) -> dict[str, Any]:
     return {
         "optimizer": "adam",
         "learning_rate": task.rate,
-        "scheduling": "exponential",  # it wants one
+        "scheduling": "exponential",  # required
         "decrease_factor": 1.0,
         "clip_grad_norm": task.clip,
         "normalization": "tokens",
         "label_smoothing": task.smoothing,
         "batch_size": task.batch_tokens,
         "batch_type": "token",
-        "epochs": task.steps,  # at least so many batches
+        "epochs": task.steps,  # an epoch has at least one batch
         "updates": task.steps,
         "logging_freq": task.updates,
-        "validation_freq": task.updates * NEVER,
+        "validation_freq": task.updates * VALIDATION_WINDOWS,
     }
 
 
@@ -107,14 +106,14 @@ def transformer(shape: Transformer) -> dict[str, Any]:
     return {"tied_embeddings": True, "tied_softmax": True, "encoder": both, "decoder": both}
 
 
-def read(job: Job[Shape], printed: str) -> Figures:
-    """It counts every target that is no padding; its loss is that of the last batch."""
-    (parameters,) = last(r"Total params: (\d+)", printed)
-    loss, speed = last(rf"Step: +{job.training.steps}, Batch Loss: +([\d.]+),.*Tokens per Sec: +(\d+)", printed)
+def read(job: Job[Shape], output: str) -> Figures:
+    """Speed counts target tokens without padding; the loss is that of the last batch."""
+    (parameters,) = last_match(r"Total params: (\d+)", output)
+    loss, speed = last_match(rf"Step: +{job.training.steps}, Batch Loss: +([\d.]+),.*Tokens per Sec: +(\d+)", output)
     return Figures(int(parameters), float(speed), float(loss))
 
 
-PINS = Pins(f"joeynmt-{VERSION}", ((f"joeynmt=={VERSION}", "importlib_metadata"),))  # which it uses and does not name
+PINS = Pins(f"joeynmt-{VERSION}", ((f"joeynmt=={VERSION}", "importlib_metadata"),))  # an undeclared dependency
 
 
 def recurrent_command(job: Job[Recurrent]) -> list[str]:

@@ -1,10 +1,10 @@
 """OpenNMT-py 3.5.1.
 
-Its `hidden_size` is the decoder's, and that of both directions of the encoder together. The decoder starts from a copy
-of the encoder's last states. Dropout falls on embeddings and on h~. Compared with ours: torch's cells have two biases
-each; with the additive score h~ has a bias and no tanh. A Transformer is ours to the last parameter. Pairs of about one
-length come together, as with us. Batches are made in the training process (`num_workers: 0`), so that it has the same
-threads as the others and no process more.
+`hidden_size` is the size of the decoder, and of both encoder directions together. The decoder starts from a copy of the
+encoder's last states. Dropout applies to the embeddings and the attentional state. Differences from Weft: torch's cells
+have two biases each; with the additive score the attentional layer has a bias and no tanh. The Transformer has exactly
+Weft's parameters. Batches are sorted by length, as in Weft. They are made in the training process (`num_workers: 0`),
+so that all toolkits have the same number of threads and processes.
 """
 
 from __future__ import annotations
@@ -14,15 +14,13 @@ from typing import Any
 
 from benchmarks.peers.data import SIDES
 from benchmarks.peers.environments import Pins
-from benchmarks.peers.reading import last
 from benchmarks.peers.shapes import Recurrent, Transformer
-from benchmarks.peers.tasks import Figures, Job, Shape, Toolkit, Training
-from benchmarks.peers.writing import write_settings
+from benchmarks.peers.toolkit import Figures, Job, Shape, Toolkit, Training, last_match, write_settings
 
 VERSION = "3.5.1"
 SCORES = {"general": "general", "additive": "mlp"}
-NEVER = 1_000_000_000  # steps
-MARKS = 4  # it counts its own as part of the vocabulary
+NO_VALIDATION = 1_000_000_000  # steps
+SPECIAL_TOKENS = 4  # count as part of its vocabulary
 
 
 def command(job: Job[Shape], model: Mapping[str, Any]) -> list[str]:
@@ -32,14 +30,14 @@ def command(job: Job[Shape], model: Mapping[str, Any]) -> list[str]:
 
 
 def data(job: Job[Shape]) -> dict[str, Any]:
-    """The bucket that is sorted by length is the whole corpus, or as much as the toolkit would take by default."""
+    """Sort the whole corpus by length, or the default bucket size if the corpus is larger."""
     source, target = (str(job.pieces.file("train", side)) for side in SIDES)
     return {
         "data": {"corpus": {"path_src": source, "path_tgt": target, "transforms": [], "weight": 1}},
         "src_vocab": str(job.pieces.words),
         "share_vocab": True,
         "vocab_size_multiple": 1,
-        "src_vocab_size": job.pieces.vocabulary + MARKS,  # the rest would be cut off
+        "src_vocab_size": job.pieces.vocabulary + SPECIAL_TOKENS,  # the vocabulary is truncated to this size
         "save_model": str(job.folder / "model"),
         "bucket_size": min(job.pieces.pairs, 262_144),
         "num_workers": 0,
@@ -59,8 +57,8 @@ def training(task: Training[Shape]) -> dict[str, Any]:
         "batch_type": "tokens",
         "train_steps": task.steps,
         "report_every": task.updates,
-        "valid_steps": NEVER,
-        "save_checkpoint_steps": NEVER,
+        "valid_steps": NO_VALIDATION,
+        "save_checkpoint_steps": NO_VALIDATION,
     }
 
 
@@ -80,7 +78,7 @@ def recurrent(shape: Recurrent) -> dict[str, Any]:
 
 
 def transformer(shape: Transformer) -> dict[str, Any]:
-    """Its layers have norms before them, and biases only where they are asked for."""
+    """Pre-norm layers; biases need explicit options."""
     return {
         "encoder_type": "transformer",
         "decoder_type": "transformer",
@@ -100,17 +98,17 @@ def transformer(shape: Transformer) -> dict[str, Any]:
     }
 
 
-def read(job: Job[Shape], printed: str) -> Figures:
-    """It counts every target that is no padding; its loss is the mean over the measured updates."""
-    (parameters,) = last(r"number of parameters: (\d+)", printed)
-    loss, speed = last(rf"Step +{job.training.steps}/.* xent: +([\d.]+);.*/ *(\d+) tok/s", printed)
+def read(job: Job[Shape], output: str) -> Figures:
+    """Speed counts target tokens without padding; the loss is the mean over the measured updates."""
+    (parameters,) = last_match(r"number of parameters: (\d+)", output)
+    loss, speed = last_match(rf"Step +{job.training.steps}/.* xent: +([\d.]+);.*/ *(\d+) tok/s", output)
     return Figures(int(parameters), float(speed), float(loss))
 
 
 PINS = Pins(
     f"opennmt-{VERSION}",
     (
-        ("--no-deps", f"OpenNMT-py=={VERSION}"),  # it asks for a torch below 2.3
+        ("--no-deps", f"OpenNMT-py=={VERSION}"),  # it requires torch < 2.3
         ("configargparse", "ctranslate2", "tensorboard", "flask", "waitress", "pyonmttok", "pyyaml", "sacrebleu"),
         ("rapidfuzz", "pyahocorasick", "fasttext-wheel", "spacy", "six"),
     ),

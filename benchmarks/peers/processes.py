@@ -1,4 +1,4 @@
-"""A toolkit at work, in a process of its own: what it prints, and the memory that it takes at most."""
+"""Run a toolkit in a subprocess and record its output and peak memory."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import NamedTuple
 
 from weft.core.errors import UserError
 
-PAUSE = 0.2  # seconds between two looks at the memory
+PAUSE = 0.2  # seconds between memory samples
 OUTPUT = "output.txt"
-MEMORIES = ("VmHWM", "RssAnon")  # the peak so far, and what is anonymous now, as Linux calls them
+MEMORIES = ("VmHWM", "RssAnon")  # fields of /proc/PID/status: peak so far, current anonymous memory
 
 
-class Ran(NamedTuple):
-    """What a process that ended well has printed, and the most memory it held, in MiB; None where Linux does not tell.
+class ProcessResult(NamedTuple):
+    """Output and peak memory, in MiB, of a process that succeeded; memory is None where /proc is not available.
 
-    peak: all that it held at once; anonymous: what it had made itself, without the files of libraries.
+    peak: resident memory; anonymous: without mapped files such as libraries.
     """
 
     output: str
@@ -25,27 +25,27 @@ class Ran(NamedTuple):
     anonymous: float | None
 
 
-def run(name: str, command: list[str], folder: Path, threads: int) -> Ran:
-    """Run the command in `folder`, with so many threads for the products of matrices."""
-    places = {variable: str(threads) for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS")}
+def run(name: str, command: list[str], folder: Path, threads: int) -> ProcessResult:
+    """Run the command in `folder` with this number of threads; raise UserError if it fails."""
+    variables = {variable: str(threads) for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS")}
     path = folder / OUTPUT
-    with path.open("wb") as output:
+    with path.open("wb") as stream:
         process = subprocess.Popen(
-            command, cwd=folder, env=os.environ | places, stdout=output, stderr=subprocess.STDOUT
+            command, cwd=folder, env=os.environ | variables, stdout=stream, stderr=subprocess.STDOUT
         )
         try:
             peak, anonymous = watch(process)
         finally:
             process.kill()
             process.wait()
-    printed = path.read_bytes().decode("utf-8", "replace")
+    output = path.read_bytes().decode("utf-8", "replace")
     if process.returncode != 0:
-        raise UserError(f"{name} failed with code {process.returncode}; the last it printed:\n{ending(printed)}")
-    return Ran(printed, peak, anonymous)
+        raise UserError(f"{name} failed with code {process.returncode}; the last it printed:\n{last_lines(output)}")
+    return ProcessResult(output, peak, anonymous)
 
 
 def watch(process: subprocess.Popen[bytes]) -> tuple[float | None, ...]:
-    """Wait for the end. Linux tells the memory of a living process only, so it is asked again and again."""
+    """Wait for the process and sample its memory, which /proc shows only while it runs."""
     most: dict[str, float] = {}
     while True:
         for name, held in memory_of(process.pid).items():
@@ -58,14 +58,14 @@ def watch(process: subprocess.Popen[bytes]) -> tuple[float | None, ...]:
 
 
 def memory_of(number: int) -> dict[str, float]:
-    """MiB of each of the MEMORIES; nothing of a process that has just ended, or where there is no Linux."""
+    """Return MiB of each of MEMORIES; empty if the process has ended or without /proc."""
     try:
         status = Path(f"/proc/{number}/status").read_text(encoding="utf-8")
     except OSError:
         return {}
-    told = (line.partition(":") for line in status.split("\n"))
-    return {name: int(value.split()[0]) / 1024 for name, _, value in told if name in MEMORIES}
+    fields = (line.partition(":") for line in status.split("\n"))
+    return {name: int(value.split()[0]) / 1024 for name, _, value in fields if name in MEMORIES}
 
 
-def ending(printed: str, lines: int = 12) -> str:
-    return "\n".join(f"  {line}" for line in printed.rstrip().split("\n")[-lines:])
+def last_lines(text: str, count: int = 12) -> str:
+    return "\n".join(f"  {line}" for line in text.rstrip().split("\n")[-count:])

@@ -1,4 +1,4 @@
-"""The models that every toolkit here can train."""
+"""Model shapes that every toolkit can train."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ Score = Literal["general", "additive"]
 
 @dataclass(frozen=True)
 class Recurrent:
-    """The encoder-decoder with attention that all toolkits here have (Luong et al. 2015, with input feeding):
+    """Recurrent encoder-decoder with attention and input feeding (Luong et al. 2015).
 
-    one layer both ways in the encoder, `hidden` numbers a direction; one layer of 2 `hidden` in the decoder, which
-    starts from the encoder's last states; attention is asked after the cell, and h~ has 2 `hidden` numbers as well.
-    Nothing is tied. What the toolkits call Bahdanau or MLP attention is this decoder with the additive score.
+    The encoder has one bidirectional layer with `hidden` units per direction. The decoder has one layer of 2 `hidden`
+    units, starts from the encoder's last states, and attends after the cell; the attentional state has 2 `hidden`
+    units. No weights are tied. The Bahdanau or MLP attention of the toolkits is this decoder with the additive score.
     """
 
     cell: Cell = "lstm"
     score: Score = "general"
     embedding: int = 256
     hidden: int = 256
-    dropout: float = 0.2  # on both embeddings and h~, or what a toolkit has nearest to it
+    dropout: float = 0.2  # on both embeddings and the attentional state, or the nearest equivalent
 
     @property
     def decoder(self) -> int:
@@ -33,10 +33,10 @@ class Recurrent:
 
 @dataclass(frozen=True)
 class Transformer:
-    """Vaswani et al. 2017, with `layers` on each side and norms before them; sinusoidal positions, ReLU.
+    """Pre-norm Transformer (Vaswani et al. 2017), `layers` per side, sinusoidal positions, ReLU.
 
-    One weight is both embeddings and the output layer. Dropout falls on embeddings, on attention, within the
-    position-wise network and before each sum.
+    Both embeddings and the output layer are tied. Dropout applies to the embeddings, the attention weights, inside the
+    feed-forward network and before each residual sum.
     """
 
     layers: int

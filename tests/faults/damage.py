@@ -1,4 +1,4 @@
-"""Files of a model folder with a byte changed or cut short: each is told in one message, or does no harm."""
+"""Damage the files of a model folder: each must give one error message, or the same translations."""
 
 import shutil
 from collections import Counter
@@ -11,78 +11,84 @@ from weft.core.errors import UserError
 from weft.inference.backends import BackendOptions, select_backend
 from weft.inference.loader import load_translator
 
-Ended: TypeAlias = Literal["told", "same", "other output", "crash"]
+Outcome: TypeAlias = Literal["error message", "same", "other output", "crash"]
 LINES = ("the red cat sees a dog", "this house has a tree")
 
 
 class Damage(NamedTuple):
-    """What is done to a file: a byte at `place` becomes another, or everything from there on is gone."""
+    """Damage to a file: XOR the byte at `position` with `change`, or truncate the file there."""
 
     kind: Literal["flip", "cut"]
-    place: int
+    position: int
     change: int = 0
 
-    def done(self, content: bytes) -> bytes:
+    def apply(self, content: bytes) -> bytes:
         if self.kind == "cut":
-            return content[: self.place]
-        return content[: self.place] + bytes([content[self.place] ^ self.change]) + content[self.place + 1 :]
+            return content[: self.position]
+        return content[: self.position] + bytes([content[self.position] ^ self.change]) + content[self.position + 1 :]
 
 
 class Trial(NamedTuple):
-    """What came of it."""
+    """The result of damaging a file."""
 
     name: str
     damage: Damage
-    ended: Ended
-    told: str
+    outcome: Outcome
+    message: str
 
 
-def damages(size: int, count: int, draws: Random) -> Iterator[Damage]:
-    """So many flips, and so many cuts."""
+def damages(size: int, count: int, rng: Random) -> Iterator[Damage]:
+    """Draw `count` flips and `count` cuts."""
     for _ in range(count):
-        yield Damage("flip", draws.randrange(size), draws.randrange(1, 256))
+        yield Damage("flip", rng.randrange(size), rng.randrange(1, 256))
     for _ in range(count):
-        yield Damage("cut", draws.randrange(size))
+        yield Damage("cut", rng.randrange(size))
 
 
-def translated(folder: Path, engine: Literal["torch", "ctranslate2"]) -> list[str]:
-    """What the model says of a few lines."""
-    wish = BackendOptions(engine, None, None, ())
-    chosen = select_backend(folder, wish, lambda: load_translator(folder))
-    return [translation.text for translation in chosen.backend.stream(LINES)]
+def translate(folder: Path, backend: Literal["torch", "ctranslate2"]) -> list[str]:
+    """Translate a few lines with the model."""
+    options = BackendOptions(backend, None, None, ())
+    selection = select_backend(folder, options, lambda: load_translator(folder))
+    return [translation.text for translation in selection.backend.stream(LINES)]
 
 
 def trials(
-    model: Path, folder: Path, count: int, draws: Random, engine: Literal["torch", "ctranslate2"]
+    model: Path, folder: Path, count: int, rng: Random, backend: Literal["torch", "ctranslate2"]
 ) -> Iterator[Trial]:
-    """Every file of a model folder, damaged so often in each way, in a copy that is whole again after each time."""
+    """Damage every file of a copy of the model folder `count` times in each way, restoring it each time."""
     copy = folder / "damaged"
     shutil.copytree(model, copy)
-    wanted = translated(copy, engine)
+    expected = translate(copy, backend)
     for path in sorted(path for path in copy.rglob("*") if path.is_file()):
         content = path.read_bytes()
-        for damage in damages(len(content), count, draws):
-            path.write_bytes(damage.done(content))
-            yield Trial(path.name, damage, *outcome(copy, wanted, engine))
+        for damage in damages(len(content), count, rng):
+            path.write_bytes(damage.apply(content))
+            yield Trial(path.name, damage, *outcome(copy, expected, backend))
         path.write_bytes(content)
-    assert translated(copy, engine) == wanted
+    assert translate(copy, backend) == expected
 
 
-def outcome(folder: Path, wanted: Sequence[str], engine: Literal["torch", "ctranslate2"]) -> tuple[Ended, str]:
+def outcome(folder: Path, expected: Sequence[str], backend: Literal["torch", "ctranslate2"]) -> tuple[Outcome, str]:
     try:
-        found = translated(folder, engine)
+        outputs = translate(folder, backend)
     except UserError as error:
-        return "told", str(error)
-    except BaseException as error:  # whatever else leaves a reader is what is looked for
+        return "error message", str(error)
+    except BaseException as error:  # any other exception is a failure
         if isinstance(error, KeyboardInterrupt | SystemExit):
             raise
         return "crash", f"{type(error).__name__}: {error}"
-    return ("same", "") if found == wanted else ("other output", "\n".join(found))
+    return ("same", "") if outputs == expected else ("other output", "\n".join(outputs))
 
 
-def table(done: Sequence[Trial]) -> list[str]:
-    """A line a file: how its trials ended."""
-    counts = {name: Counter(trial.ended for trial in done if trial.name == name) for name in {row.name for row in done}}
-    ways: tuple[Ended, ...] = ("told", "same", "other output", "crash")
-    head = f"{'file':<28}" + "".join(f"{way:>14}" for way in ways)
-    return [head, *(f"{name:<28}" + "".join(f"{counts[name][way]:>14,}" for way in ways) for name in sorted(counts))]
+def table(results: Sequence[Trial]) -> list[str]:
+    """Format the number of outcomes of each file as a table."""
+    counts = {
+        name: Counter(trial.outcome for trial in results if trial.name == name)
+        for name in {row.name for row in results}
+    }
+    outcomes: tuple[Outcome, ...] = ("error message", "same", "other output", "crash")
+    head = f"{'file':<28}" + "".join(f"{kind:>15}" for kind in outcomes)
+    return [
+        head,
+        *(f"{name:<28}" + "".join(f"{counts[name][kind]:>15,}" for kind in outcomes) for name in sorted(counts)),
+    ]

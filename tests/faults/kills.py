@@ -1,4 +1,4 @@
-"""Runs that are killed again and again, at random times and at random writes, end as ones that were left alone."""
+"""Kill runs repeatedly at random times and writes: they must end like undisturbed runs."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -9,92 +9,94 @@ from signal import SIGKILL
 from typing import Any, NamedTuple, TypeAlias
 
 from system import toys
-from system.commands import NEVER, PATIENCE, Running, running
-from system.following import left_behind
-from system.together import Launch
+from system.commands import NEVER, TIMEOUT, Running, running
+from system.rank_launcher import Launch
+from system.training_runs import run_contents
 
 STEPS = 12
-MOMENT = 5.0  # seconds
-WRITES = 60  # about as many as such a run makes
+GRACE_SECONDS = 5.0
+WRITES = 60  # about the number of such a run
 KINDS = [(family, ranks) for ranks in (1, 2) for family in toys.FAMILIES]
 Start: TypeAlias = Callable[[tuple[str | Path, ...], int], AbstractContextManager[list[Running]]]
 
 
-class Killed(NamedTuple):
-    """What came of one run. wrong: what it says or left that an undisturbed run does not."""
+class KilledRun(NamedTuple):
+    """The result of a killed run. problems: tracebacks and differences from the undisturbed run."""
 
     family: str
     ranks: int
     kills: int
-    wrong: list[str]
+    problems: list[str]
 
 
-class Undisturbed(NamedTuple):
-    """A run that was left alone: its recipe, what it left behind, and how long it took."""
+class ReferenceRun(NamedTuple):
+    """An undisturbed run: its recipe, its files and its duration."""
 
     recipe: Path
-    left: dict[str, Any]
+    contents: dict[str, Any]
     seconds: float
 
 
-def undisturbed(folder: Path, corpus: Path, family: str, ranks: int) -> Undisturbed:
-    """Such a run."""
-    recipe = toys.write_recipe(folder / f"{family}-{ranks}.yaml", recipe_of(corpus, family))
-    run, began = folder / f"{family}-{ranks}", time.monotonic()
-    with starting(ranks)(("train", recipe, "--out", run), NEVER) as commands:
-        told = [command.wait() for command in commands]
-    assert {result.code for result in told} == {0}, told[0].err
-    return Undisturbed(recipe, left_behind(run), time.monotonic() - began)
+def reference_run(folder: Path, corpus: Path, family: str, ranks: int) -> ReferenceRun:
+    """Train without disturbance."""
+    recipe = toys.write_recipe(folder / f"{family}-{ranks}.yaml", short_recipe(corpus, family))
+    run, start = folder / f"{family}-{ranks}", time.monotonic()
+    with starter(ranks)(("train", recipe, "--out", run), NEVER) as commands:
+        results = [command.wait() for command in commands]
+    assert {result.code for result in results} == {0}, results[0].err
+    return ReferenceRun(recipe, run_contents(run), time.monotonic() - start)
 
 
-def recipe_of(corpus: Path, family: str) -> dict[str, Any]:
+def short_recipe(corpus: Path, family: str) -> dict[str, Any]:
     """A run of a second or two with many checkpoints and validations."""
     node = toys.recipe(corpus, family, steps=STEPS)
     node["train"] |= {"checkpoint_steps": 3, "validation": {"every": 4, "lines": 4, "search": "greedy"}, "log_every": 2}
     return node
 
 
-def killed(folder: Path, like: Undisturbed, family: str, ranks: int, kills: int, draws: Random) -> Killed:
-    """The same run, killed so often; a run that ended before its last kill is begun anew in another folder."""
-    start, done, attempt, wrong = starting(ranks), 0, 0, list[str]()
+def killed_run(folder: Path, reference: ReferenceRun, family: str, ranks: int, kills: int, rng: Random) -> KilledRun:
+    """Repeat the run and kill it `kills` times; a run that ends before its last kill is started again elsewhere."""
+    start, done, attempt, problems = starter(ranks), 0, 0, list[str]()
     while True:
         run = folder / str(attempt)
-        command = ("train", "--resume", run) if run.exists() else ("train", like.recipe, "--out", run)
-        codes, err = once(start, command, draws, like.seconds) if done < kills else once(start, command, None, 0)
+        command = ("train", "--resume", run) if run.exists() else ("train", reference.recipe, "--out", run)
+        codes, err = (
+            run_once(start, command, rng, reference.seconds) if done < kills else run_once(start, command, None, 0)
+        )
         if any("Traceback" in text for text in err):
-            wrong.append(f"a traceback: {err}")
+            problems.append(f"a traceback: {err}")
         if -SIGKILL in codes:
             done += 1
         elif codes == {0}:
-            wrong += differences(left_behind(run), like.left)
+            problems += differences(run_contents(run), reference.contents)
             attempt += 1
             if done >= kills:
-                return Killed(family, ranks, done, wrong)
+                return KilledRun(family, ranks, done, problems)
         else:
-            return Killed(family, ranks, done, [*wrong, f"ended with {codes}: {err}"])
+            return KilledRun(family, ranks, done, [*problems, f"ended with {codes}: {err}"])
 
 
-def once(
-    start: Start, command: tuple[str | Path, ...], draws: Random | None, seconds: float
+def run_once(
+    start: Start, command: tuple[str | Path, ...], rng: Random | None, seconds: float
 ) -> tuple[set[int], list[str]]:
-    """Run a command, killed as is drawn (None: never): the exit codes, and what was said."""
-    by_write = draws is not None and draws.random() < 0.5
-    with start(command, draws.randrange(1, WRITES) if draws and by_write else NEVER) as commands:
-        if draws and not by_write:
-            wait(commands, draws.random() * seconds)
-            for victim in draws.sample(commands, draws.randint(1, len(commands))):
+    """Run a command, killed at a random time or write (rng None: never); return the exit codes and messages."""
+    by_write = rng is not None and rng.random() < 0.5
+    with start(command, rng.randrange(1, WRITES) if rng and by_write else NEVER) as commands:
+        if rng and not by_write:
+            wait(commands, rng.random() * seconds)
+            for victim in rng.sample(commands, rng.randint(1, len(commands))):
                 victim.process.kill()
-        end_as_torchrun_does(commands)
+        stop_like_torchrun(commands)
         results = [command.wait() for command in commands]
     return {result.code for result in results}, [result.err for result in results]
 
 
-def end_as_torchrun_does(commands: list[Running]) -> None:
-    """Once one of them was killed, the others have a moment to end by themselves: they may wait to meet it."""
-    end = time.monotonic() + PATIENCE
+def stop_like_torchrun(commands: list[Running]) -> None:
+    """After a rank was killed, give the others GRACE_SECONDS to end, then kill them: they may wait for it."""
+    end = time.monotonic() + TIMEOUT
     while any(command.process.is_alive() for command in commands) and time.monotonic() < end:
         if -SIGKILL in {command.process.exitcode for command in commands}:
-            end = min(end, time.monotonic() + MOMENT)
+            end = min(end, time.monotonic() + GRACE_SECONDS)
         time.sleep(0.01)
     if -SIGKILL in {command.process.exitcode for command in commands}:
         for command in commands:
@@ -102,26 +104,26 @@ def end_as_torchrun_does(commands: list[Running]) -> None:
 
 
 def wait(commands: list[Running], seconds: float) -> None:
-    """So long, unless they have all ended."""
-    end = time.monotonic() + min(seconds, PATIENCE)
+    """Sleep, unless all commands have ended."""
+    end = time.monotonic() + min(seconds, TIMEOUT)
     while time.monotonic() < end and any(command.process.is_alive() for command in commands):
         time.sleep(0.001)
 
 
-def differences(found: dict[str, Any], wanted: dict[str, Any]) -> list[str]:
-    """The files in which two runs differ."""
-    return [f"{name} is another" for name in sorted({*found, *wanted}) if found.get(name) != wanted.get(name)]
+def differences(found: dict[str, Any], expected: dict[str, Any]) -> list[str]:
+    """Name the files in which two runs differ."""
+    return [f"{name} is another" for name in sorted({*found, *expected}) if found.get(name) != expected.get(name)]
 
 
-def starting(ranks: int) -> Start:
-    """How a command is started on so many ranks; the write that kills is the first rank's, which does the writing."""
+def starter(ranks: int) -> Start:
+    """Return a function that starts a command on `ranks` ranks; rank 0, which writes the files, is killed."""
 
     @contextmanager
-    def alone(command: tuple[str | Path, ...], dies_at: int) -> Iterator[list[Running]]:
-        with running(*command, dies_at=dies_at) as one:
-            yield [one]
+    def single(command: tuple[str | Path, ...], kill_at_write: int) -> Iterator[list[Running]]:
+        with running(*command, kill_at_write=kill_at_write) as process:
+            yield [process]
 
-    def together(command: tuple[str | Path, ...], dies_at: int) -> AbstractContextManager[list[Running]]:
-        return Launch().ranks(ranks, *command, dies_at=dies_at)
+    def several(command: tuple[str | Path, ...], kill_at_write: int) -> AbstractContextManager[list[Running]]:
+        return Launch().ranks(ranks, *command, kill_at_write=kill_at_write)
 
-    return alone if ranks == 1 else together
+    return single if ranks == 1 else several

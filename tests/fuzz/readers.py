@@ -1,6 +1,6 @@
-"""Every reader of files and bodies from elsewhere, as a function of bytes out of which only a UserError comes.
+"""Every reader of untrusted files and request bodies, as a function of bytes that may raise only UserError.
 
-Each is given a folder of its own to put the bytes into, and some good input to begin with.
+Each has a folder to write the bytes to, and valid inputs as seeds.
 """
 
 import asyncio
@@ -43,13 +43,13 @@ from weft.text.tokenizer import Tokenizer
 from weft.text.tokenizer_training import BPETokenizerTrainer, UnigramTokenizerTrainer, WordTokenizerTrainer
 
 Read: TypeAlias = Callable[[Path, bytes], None]
-SOME_TEXT = ["the red cat sees a dog", "a small tree, 3 houses", "this is a río"] * 3
+TEXT = ["the red cat sees a dog", "a small tree, 3 houses", "this is a río"] * 3
 
 
 class Reader(NamedTuple):
-    """read: only a UserError may leave it. seeds: good input, of which others are made. words: what to try inside.
+    """read: may raise only UserError. seeds: valid inputs to mutate. words: dictionary for the fuzzer.
 
-    bombs: small input that would become large, and takes too long to make many others of it in a test.
+    bombs: small inputs that expand to large ones, too slow to mutate often in a test.
     """
 
     read: Read
@@ -59,7 +59,7 @@ class Reader(NamedTuple):
 
 
 def read_safely(reader: Reader, folder: Path, content: bytes) -> bool:
-    """Was it read? A UserError is the one other thing that may become of it."""
+    """Return whether the content was accepted; UserError means rejected, other exceptions pass through."""
     try:
         reader.read(folder, content)
     except UserError:
@@ -71,85 +71,85 @@ def read_safely(reader: Reader, folder: Path, content: bytes) -> bool:
 
 
 def configuration(folder: Path, content: bytes) -> None:
-    from_dict(read_yaml(written(folder / "recipe.yaml", content)), Recipe, REGISTRY)
+    from_dict(read_yaml(write(folder / "recipe.yaml", content)), Recipe, REGISTRY)
 
 
 def manifest(folder: Path, content: bytes) -> None:
-    written(folder / MANIFEST_FILE, content)
+    write(folder / MANIFEST_FILE, content)
     check_manifest(folder)
 
 
 def tensors(folder: Path, content: bytes) -> None:
-    path = written(folder / "weights.safetensors", content)
+    path = write(folder / "weights.safetensors", content)
     with explain_load_errors(path):
         load_file(path)
 
 
 def shortlist(folder: Path, content: bytes) -> None:
-    written(folder / SHORTLIST_FILE, content)
+    write(folder / SHORTLIST_FILE, content)
     load_shortlist(folder)
 
 
 def tokenizer(folder: Path, content: bytes) -> None:
-    found = Tokenizer.load(written(folder / "source.tokenizer.json", content))
-    found.vocabulary()
-    found.decode([*found.encode(["the cat", "ß 猫"]), list(range(found.size))])
+    loaded = Tokenizer.load(write(folder / "source.tokenizer.json", content))
+    loaded.vocabulary()
+    loaded.decode([*loaded.encode(["the cat", "ß 猫"]), list(range(loaded.size))])
 
 
-def pictures_settings(folder: Path, content: bytes) -> None:
-    ImageCodec.load(written(folder / "source.image.json", content)).vocabulary()
+def image_settings(folder: Path, content: bytes) -> None:
+    ImageCodec.load(write(folder / "source.image.json", content)).vocabulary()
 
 
 def calibration(folder: Path, content: bytes) -> None:
-    written(folder / "confidence.json", content)
+    write(folder / "confidence.json", content)
     read_saved_calibration(folder)
 
 
 def glossary(folder: Path, content: bytes) -> None:
-    read_glossary(written(folder / "terms.tsv", content))
+    read_glossary(write(folder / "terms.tsv", content))
 
 
 def requests(folder: Path, content: bytes) -> None:
-    for request in parse_requests(read_lines(written(folder / "lines.jsonl", content))):
+    for request in parse_requests(read_lines(write(folder / "lines.jsonl", content))):
         assert "\n" not in request.text
 
 
-def picture(folder: Path, content: bytes) -> None:
-    assert read_grayscale(written(folder / "picture.png", content), 32).height == 32
+def image(folder: Path, content: bytes) -> None:
+    assert read_grayscale(write(folder / "picture.png", content), 32).height == 32
 
 
-def pairs_of(kind: ShardFormat) -> Read:
+def pair_reader(kind: ShardFormat) -> Read:
     def pairs(folder: Path, content: bytes) -> None:
-        path = written(folder / f"pairs.{kind}", content)
+        path = write(folder / f"pairs.{kind}", content)
         for pair in read_pairs(Shard((path,), kind), ("source", "target")):
             assert not any("\n" in side for side in pair)
 
     return pairs
 
 
-def lines_in(ending: str) -> Read:
+def line_reader(ending: str) -> Read:
     def lines(folder: Path, content: bytes) -> None:
-        for line in read_lines(written(folder / f"lines.{ending}", content)):
+        for line in read_lines(write(folder / f"lines.{ending}", content)):
             assert "\n" not in line
 
     return lines
 
 
 def keys(folder: Path, content: bytes) -> None:
-    assert read_api_keys(written(folder / "keys", content))
+    assert read_api_keys(write(folder / "keys", content))
 
 
-def parted(part: Callable[[str, SentenceSplitter], SplitDocument]) -> Read:
-    """A text of a request, cut into sentences and put together again."""
+def document_reader(split: Callable[[str, SentenceSplitter], SplitDocument]) -> Read:
+    """Split a document into sentences and fill them in again."""
 
-    def parts(_folder: Path, content: bytes) -> None:
-        found = part(content.decode("utf-8", "replace"), SentenceSplitter())
-        found.fill(found.sentences)
+    def read(_folder: Path, content: bytes) -> None:
+        document = split(content.decode("utf-8", "replace"), SentenceSplitter())
+        document.fill(document.sentences)
 
-    return parts
+    return read
 
 
-def body_of(content_type: str) -> Read:
+def body_reader(content_type: str) -> Read:
     def body(_folder: Path, content: bytes) -> None:
         try:
             asyncio.run(_read_body(content_type, content))
@@ -173,12 +173,12 @@ async def _read_body(content_type: str, content: bytes) -> None:
             raise ApiError(400, "Invalid request") from error
 
 
-def written(path: Path, content: bytes) -> Path:
+def write(path: Path, content: bytes) -> Path:
     path.write_bytes(content)
     return path
 
 
-# --- What they are given first ---------------------------------------------------------------------------------------
+# --- Seeds -----------------------------------------------------------------------------------------------------------
 
 
 def texts(*seeds: bytes) -> Callable[[Path], list[bytes]]:
@@ -186,7 +186,7 @@ def texts(*seeds: bytes) -> Callable[[Path], list[bytes]]:
 
 
 def manifest_seeds(folder: Path) -> list[bytes]:
-    written(folder / "config.json", b"{}")
+    write(folder / "config.json", b"{}")
     write_manifest(folder, {"kind": "model"})
     return [(folder / MANIFEST_FILE).read_bytes()]
 
@@ -197,27 +197,27 @@ def tensor_seeds(folder: Path) -> list[bytes]:
 
 
 def tokenizer_seeds(_folder: Path) -> list[bytes]:
-    learners = (
+    trainers = (
         BPETokenizerTrainer(vocab_size=40, byte_fallback=False),
         UnigramTokenizerTrainer(vocab_size=40, byte_fallback=False),
         WordTokenizerTrainer(vocab_size=20),
     )
-    return [learner.train(SOME_TEXT).to_json().encode() for learner in learners]
+    return [trainer.train(TEXT).to_json().encode() for trainer in trainers]
 
 
-def picture_seeds(_folder: Path) -> list[bytes]:
-    return [drawn(name) for name in ("PNG", "GIF", "BMP", "JPEG", "TIFF", "WEBP", "PPM")]
+def image_seeds(_folder: Path) -> list[bytes]:
+    return [encode_image(name) for name in ("PNG", "GIF", "BMP", "JPEG", "TIFF", "WEBP", "PPM")]
 
 
-def drawn(form: str) -> bytes:
+def encode_image(image_format: str) -> bytes:
     buffer = BytesIO()
-    Image.new("L", (9, 7), 128).save(buffer, form)
+    Image.new("L", (9, 7), 128).save(buffer, image_format)
     return buffer.getvalue()
 
 
-def packed(ending: str, pack: Callable[[bytes], bytes]) -> Reader:
-    seeds = texts(pack(b"one\ntwo\n"), pack(b""), pack(b"a" * 10_000))
-    return Reader(lines_in(ending), seeds, bombs=lambda: [pack(bytes(2**25))])
+def compressed_reader(ending: str, compress: Callable[[bytes], bytes]) -> Reader:
+    seeds = texts(compress(b"one\ntwo\n"), compress(b""), compress(b"a" * 10_000))
+    return Reader(line_reader(ending), seeds, bombs=lambda: [compress(bytes(2**25))])
 
 
 PAGE = b'<p class="a">One. <b translate="no">Two</b> &amp; three</p><!-- x --><script>1 < 2</script><br/>&#8212; end'
@@ -226,7 +226,7 @@ JSON_WORDS = (b'"', b"{", b"}", b"[", b"]", b"null", b"true", b"NaN", b"1e999", 
 
 
 def readers() -> Mapping[str, Reader]:
-    """All of them, by name."""
+    """Return all readers by name."""
     import bz2
     import gzip
     import lzma
@@ -235,35 +235,39 @@ def readers() -> Mapping[str, Reader]:
     shipped = [path.read_bytes() for path in run_files.CONFIGS]
     tables = texts(b"a\tb\nc d\te\n"), texts(b'{"source": "a", "target": "b"}\n')
     rows = texts(b"house\tHaus\nman\tMann|Herr\nx\t!y\n\t!z\n")
-    asked = texts(b'{"text": "A house.", "include": ["Haus", ["a", "b"]], "exclude": ["x"]}\n')
+    constraints = texts(b'{"text": "A house.", "include": ["Haus", ["a", "b"]], "exclude": ["x"]}\n')
     body = texts(
         b'{"q": "a", "source": "en", "target": "de", "format": "html", "alternatives": 2}', b'{"lines": ["a"]}'
     )
     heights = texts(b'{"height": 32, "invert": false}')
-    kept = b'{"good": "x", "intercept": 0, "slope": 1.5, "length": 0, "lines": 3, "share_good": 0.5, "error": 0}'
+    fitted = b'{"good": "x", "intercept": 0, "slope": 1.5, "length": 0, "lines": 3, "share_good": 0.5, "error": 0}'
     return {
         "configuration": Reader(configuration, texts(config, *shipped, *yaml_text.DOCUMENTS), yaml_text.WORDS),
         "manifest": Reader(manifest, manifest_seeds, JSON_WORDS),
         "tensors": Reader(tensors, tensor_seeds, (b'"F32"', b'"BF16"', b'"data_offsets"', *JSON_WORDS)),
         "shortlist": Reader(shortlist, tensor_seeds, (b'"always"', b'"starts"', b'"listed"', b'"I64"')),
         "tokenizer": Reader(tokenizer, tokenizer_seeds, (b'"Split"', b'"Regex"', b'"unk_id"', *JSON_WORDS)),
-        "picture-settings": Reader(pictures_settings, heights, JSON_WORDS),
-        "calibration": Reader(calibration, texts(kept), JSON_WORDS),
-        "tsv": Reader(pairs_of("tsv"), tables[0], (b"\t", b"\n", b"\r")),
-        "jsonl": Reader(pairs_of("jsonl"), tables[1], JSON_WORDS),
-        "gzip": packed("gz", gzip.compress),
-        "bzip2": packed("bz2", bz2.compress),
-        "xz": packed("xz", lzma.compress),
+        "picture-settings": Reader(image_settings, heights, JSON_WORDS),
+        "calibration": Reader(calibration, texts(fitted), JSON_WORDS),
+        "tsv": Reader(pair_reader("tsv"), tables[0], (b"\t", b"\n", b"\r")),
+        "jsonl": Reader(pair_reader("jsonl"), tables[1], JSON_WORDS),
+        "gzip": compressed_reader("gz", gzip.compress),
+        "bzip2": compressed_reader("bz2", bz2.compress),
+        "xz": compressed_reader("xz", lzma.compress),
         "glossary": Reader(glossary, rows, (b"\t", b"!", b"|", b"#")),
-        "requests": Reader(requests, asked, JSON_WORDS),
-        "picture": Reader(picture, picture_seeds),
+        "requests": Reader(requests, constraints, JSON_WORDS),
+        "picture": Reader(image, image_seeds),
         "keys": Reader(keys, texts(b"# mine\n0123456789abcdef\n\n"), (b"#", b"\n")),
-        "text": Reader(parted(split_text), texts(b"One. Two!\n\n Mr. Three?\r\n"), (b". ", b"\n", b"\xc2\xa0")),
-        "page": Reader(parted(split_html), texts(PAGE), PAGE_WORDS),
-        "data-json": Reader(run_files.facts, lambda _: [run_files.facts_seed()], JSON_WORDS),
+        "text": Reader(
+            document_reader(split_text), texts(b"One. Two!\n\n Mr. Three?\r\n"), (b". ", b"\n", b"\xc2\xa0")
+        ),
+        "page": Reader(document_reader(split_html), texts(PAGE), PAGE_WORDS),
+        "data-json": Reader(run_files.data, lambda _: [run_files.data_seed()], JSON_WORDS),
         "state-json": Reader(run_files.state, lambda _: run_files.state_seeds(), JSON_WORDS),
-        "finetune-json": Reader(run_files.tuned, lambda _: [run_files.tuned_seed()], JSON_WORDS),
-        "teacher-json": Reader(run_files.taught, lambda _: [run_files.taught_seed()], JSON_WORDS),
-        "json-body": Reader(body_of("application/json"), body, JSON_WORDS),
-        "form-body": Reader(body_of("application/x-www-form-urlencoded"), texts(b"q=a&source=en&target=de"), (b"%FF",)),
+        "finetune-json": Reader(run_files.finetuning, lambda _: [run_files.finetuning_seed()], JSON_WORDS),
+        "teacher-json": Reader(run_files.distillation, lambda _: [run_files.distillation_seed()], JSON_WORDS),
+        "json-body": Reader(body_reader("application/json"), body, JSON_WORDS),
+        "form-body": Reader(
+            body_reader("application/x-www-form-urlencoded"), texts(b"q=a&source=en&target=de"), (b"%FF",)
+        ),
     }

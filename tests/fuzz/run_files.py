@@ -1,4 +1,4 @@
-"""What run folders hold beside models, as readers of bytes."""
+"""Readers of the JSON files in run folders."""
 
 import json
 from dataclasses import asdict
@@ -34,61 +34,61 @@ from weft.training.trainer import TrainerState
 
 CONFIGS = sorted(RECIPES_FOLDER.glob("*.yaml"))
 RECIPE = to_dict(Recipe(), REGISTRY)
-TUNED = FinetuningRequest(
+FINETUNING = FinetuningRequest(
     "runs/old", "f", ("new.tsv",), "d", FinetuningOptions(0.5, ("encoder",), 3, True, ("train.seed=2",), None)
 )
-TAUGHT = DistillationRequest("runs/teacher", "f", ("more.en",), "d", ("train.seed=2",), 1.5)
+DISTILLATION = DistillationRequest("runs/teacher", "f", ("more.en",), "d", ("train.seed=2",), 1.5)
 
 
-def facts(folder: Path, content: bytes) -> None:
-    """data.json"""
+def data(folder: Path, content: bytes) -> None:
+    """Read data.json."""
     (folder / DATA_FILE).write_bytes(content)
-    found = RunFolder(folder).data()
-    check_fixed_settings(found.fixed_settings, fixed_settings(RECIPE), folder)
+    run_data = RunFolder(folder).data()
+    check_fixed_settings(run_data.fixed_settings, fixed_settings(RECIPE), folder)
 
 
 def state(folder: Path, content: bytes) -> None:
-    """state.json of a checkpoint"""
+    """Read state.json of a checkpoint."""
     (folder / STATE_FILE).write_bytes(content)
-    found = read_json_as(folder / STATE_FILE, TrainerState)
-    describe_changes(found.recipe, RECIPE, found.cursor.step)
-    reusable_state(found.recipe, RECIPE)
+    trainer_state = read_json_as(folder / STATE_FILE, TrainerState)
+    describe_changes(trainer_state.recipe, RECIPE, trainer_state.cursor.step)
+    reusable_state(trainer_state.recipe, RECIPE)
 
 
-def tuned(folder: Path, content: bytes) -> None:
-    """finetuning.json"""
+def finetuning(folder: Path, content: bytes) -> None:
+    """Read finetuning.json."""
     FinetuningFolder(folder).request_file.write_bytes(content)
-    FinetuningFolder(folder).check_same(TUNED)
+    FinetuningFolder(folder).check_same(FINETUNING)
 
 
-def taught(folder: Path, content: bytes) -> None:
-    """distillation.json"""
+def distillation(folder: Path, content: bytes) -> None:
+    """Read distillation.json."""
     StudentFolder(folder).request_file.write_bytes(content)
-    StudentFolder(folder).check_same(TAUGHT)
+    StudentFolder(folder).check_same(DISTILLATION)
 
 
 def as_bytes(value: object) -> bytes:
     return json.dumps(value).encode()
 
 
-def facts_seed() -> bytes:
+def data_seed() -> bytes:
     side = SideReport(12, 3.5, 0.25, None)
     split = SplitReport("train", 5, 4, {"empty": 1}, side, side, None)
     return as_bytes(asdict(RunData({"data.train": "a"}, (split,), fixed_settings(RECIPE))))
 
 
 def state_seeds() -> list[bytes]:
-    counted = MeterState(1.5, [UpdateStats(2.5, 3, 0.5, {"nll": 2.0})], 0.5)
+    meter = MeterState(1.5, [UpdateStats(2.5, 3, 0.5, {"nll": 2.0})], 0.5)
     recipes = [RECIPE, *(to_dict(load_recipe(path), REGISTRY) for path in CONFIGS)]
     return [
-        as_bytes(asdict(TrainerState(30.5, 1, DataCursor(3, 0, 3), counted, TimeSpent(0.5, [0.1], []), recipe)))
+        as_bytes(asdict(TrainerState(30.5, 1, DataCursor(3, 0, 3), meter, TimeSpent(0.5, [0.1], []), recipe)))
         for recipe in recipes
     ]
 
 
-def tuned_seed() -> bytes:
-    return as_bytes(asdict(FinetuningRecord(TUNED, {"new": [{"name": "bleu", "value": 3.5}]})))
+def finetuning_seed() -> bytes:
+    return as_bytes(asdict(FinetuningRecord(FINETUNING, {"new": [{"name": "bleu", "value": 3.5}]})))
 
 
-def taught_seed() -> bytes:
-    return as_bytes(asdict(TAUGHT))
+def distillation_seed() -> bytes:
+    return as_bytes(asdict(DISTILLATION))

@@ -1,4 +1,4 @@
-"""What YAML has: a document for each kind of thing in it, and what to try inside of others."""
+"""Seeds for YAML: a document for each feature, and a dictionary for the fuzzer."""
 
 DOCUMENTS = (
     b"%YAML 1.1\n%TAG !e! tag:example.org,2000:\n--- !e!thing\na: 1\n...\n# end\n",

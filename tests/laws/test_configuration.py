@@ -1,4 +1,4 @@
-"""Law 5: configuration -> object -> configuration is the identity, and each wrong setting names its place."""
+"""Law 5: configuration -> object -> configuration is the identity; errors name the place of a wrong setting."""
 
 import functools
 import inspect
@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from annotated_types import Ge, Gt, Le
 from hypothesis import HealthCheck, given
-from hypothesis import settings as running
+from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from laws.variants import variants
@@ -36,71 +36,73 @@ from weft.config.yaml_files import dump_yaml, parse_yaml, read_yaml
 from weft.core.errors import ConfigError
 
 CONFIGS = sorted(RECIPES_FOLDER.glob("*.yaml"))
-PARTS = [(role, name) for role, parts in REGISTRY.items() for name in parts]
-PART_NAMES = [f"{role.__name__}-{name}" for role, name in PARTS]
-VARIANTS = {f"{role.__name__}-{one.name}": (role, one.make) for role in REGISTRY for one in variants(role)}
-SETTINGS = [(role, name, setting) for role, name in PARTS for setting in constructor_settings(REGISTRY[role][name])]
+COMPONENTS = [(role, name) for role, components in REGISTRY.items() for name in components]
+COMPONENT_NAMES = [f"{role.__name__}-{name}" for role, name in COMPONENTS]
+VARIANTS = {f"{role.__name__}-{variant.name}": (role, variant.make) for role in REGISTRY for variant in variants(role)}
+SETTINGS = [
+    (role, name, setting) for role, name in COMPONENTS for setting in constructor_settings(REGISTRY[role][name])
+]
 
 
-def through_files(node: object) -> list[object]:
-    """The same node after a way through YAML and through JSON."""
+def round_trips(node: object) -> list[object]:
+    """Return the node after a round trip through YAML, and through JSON."""
     return [parse_yaml(dump_yaml(node), "a test"), json.loads(json.dumps(node))]  # type: ignore[arg-type]
 
 
-def assert_whole(node: Any, settings: Settings) -> None:
-    """Every setting is written out, also those of the parts inside."""
+def assert_complete(node: Any, settings: Settings) -> None:
+    """Check that every setting is present, also in nested components."""
     assert node.keys() - {"type"} == settings.keys()
     for name, setting in settings.items():
-        form = setting.type.inner if isinstance(setting.type, OptionalType) else setting.type
-        if isinstance(form, DataclassType):
-            assert_whole(node[name], dataclass_settings(form.kind))
-        elif isinstance(form, ComponentType) and node[name] is not None:
-            assert_whole(node[name], constructor_settings(REGISTRY[form.role][node[name]["type"]]))
+        field_type = setting.type.inner if isinstance(setting.type, OptionalType) else setting.type
+        if isinstance(field_type, DataclassType):
+            assert_complete(node[name], dataclass_settings(field_type.kind))
+        elif isinstance(field_type, ComponentType) and node[name] is not None:
+            assert_complete(node[name], constructor_settings(REGISTRY[field_type.role][node[name]["type"]]))
 
 
 @pytest.mark.parametrize("name", VARIANTS)
-def test_every_part_is_read_as_it_is_described(name: str) -> None:
+def test_component_config_round_trip_is_identity(name: str) -> None:
     role, make = VARIANTS[name]
     node = to_dict(make, REGISTRY)
-    assert_whole(node, constructor_settings(REGISTRY[role][node["type"]]))
-    for copy in (node, *through_files(node)):
+    assert_complete(node, constructor_settings(REGISTRY[role][node["type"]]))
+    for copy in (node, *round_trips(node)):
         assert to_dict(component_from_dict(copy, role, REGISTRY), REGISTRY) == node
 
 
-@pytest.mark.parametrize(("role", "name"), PARTS, ids=PART_NAMES)
-def test_a_name_alone_means_the_defaults(role: type, name: str) -> None:
+@pytest.mark.parametrize(("role", "name"), COMPONENTS, ids=COMPONENT_NAMES)
+def test_name_alone_means_default_settings(role: type, name: str) -> None:
     assert to_dict(component_from_dict(name, role, REGISTRY), REGISTRY) == to_dict(REGISTRY[role][name], REGISTRY)
 
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
-def test_every_file_is_read_as_it_is_described(path: Path) -> None:
+def test_recipe_file_round_trip_is_identity(path: Path) -> None:
     node = to_dict(load_recipe(path), REGISTRY)
-    assert_whole(node, dataclass_settings(Recipe))
-    assert_says(node, read_yaml(path))
-    for copy in (node, *through_files(node)):
+    assert_complete(node, dataclass_settings(Recipe))
+    assert_contains(node, read_yaml(path))
+    for copy in (node, *round_trips(node)):
         assert to_dict(from_dict(copy, Recipe, REGISTRY), REGISTRY) == node
 
 
-def assert_says(node: Any, written: Any) -> None:
-    """All that was written stands in the node, a part's name alone as its type."""
+def assert_contains(node: Any, written: Any) -> None:
+    """Check that the node has all written values; a component written as a name has it as its type."""
     match written:
         case Mapping():
             for name in written:
-                assert_says(node[name], written[name])
+                assert_contains(node[name], written[name])
         case list():
-            for inner, said in zip(node, written, strict=True):
-                assert_says(inner, said)
+            for inner, value in zip(node, written, strict=True):
+                assert_contains(inner, value)
         case str() if isinstance(node, Mapping):
             assert node["type"] == written
         case _:
             assert node == written
 
 
-def nodes(form: FieldType) -> st.SearchStrategy[Any]:
-    """Everything that a user may write where this form is wanted."""
-    match form:
+def nodes(field_type: FieldType) -> st.SearchStrategy[Any]:
+    """Return a strategy for all values that a user may write for a setting of this type."""
+    match field_type:
         case ScalarType(kind=kind):
-            return numbers(form) if kind in (int, float) else {bool: st.booleans(), str: TEXTS}[kind]
+            return numbers(field_type) if kind in (int, float) else {bool: st.booleans(), str: TEXTS}[kind]
         case LiteralType(values=values):
             return st.sampled_from(values)
         case OptionalType(inner=inner):
@@ -110,7 +112,7 @@ def nodes(form: FieldType) -> st.SearchStrategy[Any]:
         case DataclassType(kind=kind):
             return mappings(dataclass_settings(kind))
         case ComponentType(role=role):
-            return st.sampled_from(sorted(REGISTRY[role])).flatmap(functools.partial(parts, role))
+            return st.sampled_from(sorted(REGISTRY[role])).flatmap(functools.partial(component_nodes, role))
 
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=5) | st.sampled_from(
@@ -118,10 +120,10 @@ TEXTS = st.text(st.characters(codec="utf-8"), max_size=5) | st.sampled_from(
 )
 
 
-def numbers(leaf: ScalarType) -> st.SearchStrategy[Any]:
-    """Within 64 bits, and on the right side of each bound."""
+def numbers(scalar: ScalarType) -> st.SearchStrategy[Any]:
+    """Return a strategy for numbers of at most 64 bits within the bounds."""
     limits: dict[str, Any] = {"min_value": -(2**62), "max_value": 2**62}
-    for bound in leaf.bounds:
+    for bound in scalar.bounds:
         match bound:
             case Ge(ge=value):
                 limits |= {"min_value": value}
@@ -131,7 +133,7 @@ def numbers(leaf: ScalarType) -> st.SearchStrategy[Any]:
                 limits |= {"max_value": value}
             case _:
                 limits |= {"max_value": bound.lt, "exclude_max": True}
-    return st.integers(**limits) if leaf.kind is int else st.floats(**limits)
+    return st.integers(**limits) if scalar.kind is int else st.floats(**limits)
 
 
 def mappings(settings: Settings) -> st.SearchStrategy[dict[str, Any]]:
@@ -139,44 +141,44 @@ def mappings(settings: Settings) -> st.SearchStrategy[dict[str, Any]]:
     return st.fixed_dictionaries({}, optional=optional)
 
 
-def parts(role: type, name: str) -> st.SearchStrategy[Any]:
-    whole = mappings(constructor_settings(REGISTRY[role][name])).map(lambda settings: {"type": name, **settings})
-    return st.just(name) | whole
+def component_nodes(role: type, name: str) -> st.SearchStrategy[Any]:
+    full = mappings(constructor_settings(REGISTRY[role][name])).map(lambda settings: {"type": name, **settings})
+    return st.just(name) | full
 
 
-@running(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+@hypothesis_settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 @given(nodes(DataclassType(Recipe)))
-def test_every_recipe_is_read_as_it_is_described(written: dict[str, Any]) -> None:
+def test_random_recipe_round_trip_is_identity(written: dict[str, Any]) -> None:
     node = to_dict(from_dict(written, Recipe, REGISTRY), REGISTRY)
-    assert_whole(node, dataclass_settings(Recipe))
-    assert_says(node, written)
-    for copy in through_files(node):
+    assert_complete(node, dataclass_settings(Recipe))
+    assert_contains(node, written)
+    for copy in round_trips(node):
         assert to_dict(from_dict(copy, Recipe, REGISTRY), REGISTRY) == node
 
 
-@pytest.mark.parametrize(("role", "name"), PARTS, ids=PART_NAMES)
-def test_sizes_stand_before_the_star_and_settings_after_it(role: type, name: str) -> None:
-    part = REGISTRY[role][name]
-    for parameter in inspect.signature(part).parameters.values():
+@pytest.mark.parametrize(("role", "name"), COMPONENTS, ids=COMPONENT_NAMES)
+def test_sizes_are_positional_and_settings_keyword_only(role: type, name: str) -> None:
+    component = REGISTRY[role][name]
+    for parameter in inspect.signature(component).parameters.values():
         assert parameter.annotation is not REQUIRED
         if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
             assert parameter.default is not REQUIRED
         else:
             assert parameter.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD  # no *args, no **kwargs
             assert parameter.default is REQUIRED
-    assert constructor_settings(part).keys() <= inspect.signature(part).parameters.keys()
+    assert constructor_settings(component).keys() <= inspect.signature(component).parameters.keys()
 
 
 def records(kind: type) -> list[type]:
-    """The dataclass and those inside it."""
+    """Return the dataclass and those nested in it."""
     inner = [
         setting.type.kind for setting in dataclass_settings(kind).values() if isinstance(setting.type, DataclassType)
     ]
-    return [kind, *(one for record in inner for one in records(record))]
+    return [kind, *(nested for record in inner for nested in records(record))]
 
 
 @pytest.mark.parametrize("kind", records(Recipe), ids=lambda kind: kind.__name__)
-def test_settings_without_a_type_are_frozen_and_have_defaults(kind: type) -> None:
+def test_config_dataclasses_are_frozen_and_have_defaults(kind: type) -> None:
     assert is_dataclass(kind)
     assert kind.__dataclass_params__.frozen  # type: ignore[attr-defined]
     assert all(field.kw_only for field in fields(kind))
@@ -190,25 +192,25 @@ def problems(node: object, role: type | None = None) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("role", "name", "setting"), SETTINGS, ids=lambda value: str(value))
-def test_every_wrong_value_and_misspelt_name_is_told(role: type, name: str, setting: str) -> None:
+def test_wrong_value_and_misspelled_setting_are_reported(role: type, name: str, setting: str) -> None:
     ((place, text),) = problems({"type": name, setting: [[]]}, role)
     assert place in (setting, f"{setting}.0")
     assert "should be" in text
-    misspelt = setting + setting[-1]
-    ((place, text),) = problems({"type": name, misspelt: 1}, role)
+    misspelled = setting + setting[-1]
+    ((place, text),) = problems({"type": name, misspelled: 1}, role)
     assert place == ""
-    assert f'unknown setting "{misspelt}"; did you mean "{setting}"?' in text
+    assert f'unknown setting "{misspelled}"; did you mean "{setting}"?' in text
 
 
-def below(place: str, value: object) -> object:
-    """The node that has the value at this place."""
+def node_with(place: str, value: object) -> object:
+    """Return a node with the value at this dotted place."""
     name, _, rest = place.partition(".")
-    return {name: below(rest, value) if rest else value}
+    return {name: node_with(rest, value) if rest else value}
 
 
 LEARNED = {"type": "learned", "max_length": 0}
 BAHDANAU = {"type": "bahdanau", "cell": {"dim": -1}}
-WRONG = [
+WRONG_SETTINGS = [
     ("train.steps", "x", "train.steps", 'a whole number of at least 1, found "x"'),
     ("train.steps", 0, "train.steps", "a whole number of at least 1, found 0"),
     ("train.steps", True, "train.steps", "a whole number of at least 1, found true"),
@@ -235,21 +237,21 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("where", "value", "place", "words"), WRONG, ids=lambda value: str(value)[:40])
-def test_a_wrong_setting_names_its_place(where: str, value: object, place: str, words: str) -> None:
-    ((found_place, text),) = problems(below(where, value))
-    assert found_place == place
+@pytest.mark.parametrize(("where", "value", "place", "words"), WRONG_SETTINGS, ids=lambda value: str(value)[:40])
+def test_error_names_place_of_wrong_setting(where: str, value: object, place: str, words: str) -> None:
+    ((actual_place, text),) = problems(node_with(where, value))
+    assert actual_place == place
     assert words in text
 
 
-def test_all_problems_are_told_at_once() -> None:
-    wrong = {
+def test_all_problems_are_reported_at_once() -> None:
+    node = {
         "trian": {},
         "data": {"train": "a"},
         "model": {"encoder": {"layer": 3}, "decoder": BAHDANAU, "tie": "some"},
         "train": {"steps": "x", "schedule": {"type": "cosine", "warmup_steps": -1}},
     }
-    places = [place for place, _ in problems(wrong)]
+    places = [place for place, _ in problems(node)]
     assert sorted(places) == [
         "",
         "data.train",

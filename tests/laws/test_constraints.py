@@ -1,4 +1,4 @@
-"""What lines ask for is so: 1,000 cases on models that have learned nothing, read from the text with other means."""
+"""Outputs satisfy the constraints of their requests: 1,000 cases on untrained models, checked with regex."""
 
 import re
 from collections import Counter
@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from unit.models import BAHDANAU, TRANSFORMER, untrained
+from unit.models import BAHDANAU, TRANSFORMER, untrained_model
 from weft.checkpoints.trained_model import TrainedModel
 from weft.decoding.beam import BeamSearch
 from weft.decoding.constraints.request import Request
@@ -37,14 +37,14 @@ KINDS: dict[str, tuple[dict[str, Any], TokenizerTrainer]] = {
     "recurrent, bytes": (BAHDANAU, BPETokenizerTrainer(vocab_size=300, min_frequency=1)),
     "recurrent, words": (BAHDANAU, WordTokenizerTrainer(min_frequency=1)),
 }
-SOME, ALL = 30, 250  # of each kind
+FAST_CASES, SLOW_CASES = 30, 250  # per model
 
 
 @cache
 def model(kind: str) -> TrainedModel:
-    family, learner = KINDS[kind]
-    target = learner.train(LINES)
-    return untrained(family, target=target, translate={"max_length_factor": 1.0, "max_length_extra": 18})
+    architecture, trainer = KINDS[kind]
+    target = trainer.train(LINES)
+    return untrained_model(architecture, target=target, translate={"max_length_factor": 1.0, "max_length_extra": 18})
 
 
 def translator(kind: str, batch_tokens: int = 4096) -> Translator:
@@ -54,69 +54,79 @@ def translator(kind: str, batch_tokens: int = 4096) -> Translator:
     )
 
 
-def phrase(draws: Random) -> str:
-    words = draws.choice(LINES).replace(",", "").split()
-    first = draws.randrange(len(words))
-    return " ".join(words[first : first + draws.choice([1, 1, 2])])
+def random_phrase(random: Random) -> str:
+    words = random.choice(LINES).replace(",", "").split()
+    first = random.randrange(len(words))
+    return " ".join(words[first : first + random.choice([1, 1, 2])])
 
 
 def requests(kind: str, count: int) -> list[Request]:
-    """Lines that ask for much, little or nothing; what they exclude, the model would say."""
-    draws = Random(kind)
-    texts = [" ".join(draws.choices(WORDS, k=draws.randint(1, 3))) for _ in range(count)]
-    said = [re.findall(r"[a-zäöü]{2,}", one.text, re.IGNORECASE) for one in translator(kind).translate(texts)]
-    return [asking(text, words, draws) for text, words in zip(texts, said, strict=True)]
+    """Return requests with random constraints; the excluded words are words that the model would produce."""
+    random = Random(kind)
+    texts = [" ".join(random.choices(WORDS, k=random.randint(1, 3))) for _ in range(count)]
+    outputs = [
+        re.findall(r"[a-zäöü]{2,}", translation.text, re.IGNORECASE)
+        for translation in translator(kind).translate(texts)
+    ]
+    return [make_request(text, words, random) for text, words in zip(texts, outputs, strict=True)]
 
 
-def asking(text: str, said: list[str], draws: Random) -> Request:
-    include = [tuple(phrase(draws) for _ in range(draws.choice([1, 1, 2]))) for _ in range(draws.randint(0, 2))]
-    if include and draws.random() < 0.3:
+def make_request(text: str, output_words: list[str], random: Random) -> Request:
+    include = [
+        tuple(random_phrase(random) for _ in range(random.choice([1, 1, 2]))) for _ in range(random.randint(0, 2))
+    ]
+    if include and random.random() < 0.3:
         include.append(include[0])
-    prefix = phrase(draws) if draws.random() < 0.3 else ""
-    while sum(map(len, chain(*include))) > 20:  # so that it fits into few letters
+    prefix = random_phrase(random) if random.random() < 0.3 else ""
+    while sum(map(len, chain(*include))) > 20:  # so that it fits into the length limit of a character model
         include.pop()
-    wanted = " ".join([prefix, *(one for alternatives in include for one in alternatives)]).split()
-    exclude = [word for word in dict.fromkeys([*said, draws.choice(WORDS)]) if word not in wanted]
-    exclude = draws.sample(exclude, k=min(len(exclude), draws.randint(0, 3)))
-    return Request(text, prefix, None, tuple(include), draws.choice([0, len(include)]), tuple(exclude))
+    required = " ".join([prefix, *chain(*include)]).split()
+    exclude = [word for word in dict.fromkeys([*output_words, random.choice(WORDS)]) if word not in required]
+    exclude = random.sample(exclude, k=min(len(exclude), random.randint(0, 3)))
+    return Request(text, prefix, None, tuple(include), random.choice([0, len(include)]), tuple(exclude))
 
 
-def places(phrase: str, text: str) -> list[tuple[int, int]]:
+def spans(phrase: str, text: str) -> list[tuple[int, int]]:
     return [match.span() for match in re.finditer(rf"(?<!\w){re.escape(phrase)}(?!\w)", text)]
 
 
-def in_order(include: Sequence[tuple[str, ...]], text: str) -> bool:
-    reached = 0
+def is_in_order(include: Sequence[tuple[str, ...]], text: str) -> bool:
+    position = 0
     for alternatives in include:
-        ends = [end for one in alternatives for first, end in places(one, text) if first >= reached]
+        ends = [end for option in alternatives for start, end in spans(option, text) if start >= position]
         if not ends:
             return False
-        reached = min(ends)
+        position = min(ends)
     return True
 
 
-def often_enough(include: Sequence[tuple[str, ...]], text: str) -> bool:
+def is_frequent_enough(include: Sequence[tuple[str, ...]], text: str) -> bool:
     counts = Counter(frozenset(alternatives) for alternatives in include)
-    return all(len({place for one in same for place in places(one, text)}) >= count for same, count in counts.items())
+    return all(
+        len({span for option in options for span in spans(option, text)}) >= count for options, count in counts.items()
+    )
 
 
-@pytest.mark.parametrize("count", [SOME, pytest.param(ALL, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [FAST_CASES, pytest.param(SLOW_CASES, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_is_included_stands_and_what_is_excluded_does_not(kind: str, count: int) -> None:
+def test_included_phrases_occur_and_excluded_ones_do_not(kind: str, count: int) -> None:
     cases = requests(kind, count)
     assert sum(bool(case.exclude) for case in cases) > count / 2
     for case, translation in zip(cases, translator(kind).translate(cases), strict=True):
-        assert all(one.met for one in translation.constraint_checks), (case, translation)
+        assert all(check.met for check in translation.constraint_checks), (case, translation)
         for alternative in translation.alternatives:
             text = alternative.text
             assert text.startswith(case.prefix), (case, text)
-            assert in_order(case.include, text) if case.ordered else often_enough(case.include, text), (case, text)
-            assert not any(places(one, text) for one in case.exclude), (case, text)
+            assert is_in_order(case.include, text) if case.ordered else is_frequent_enough(case.include, text), (
+                case,
+                text,
+            )
+            assert not any(spans(word, text) for word in case.exclude), (case, text)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_batch_changes_nothing(kind: str) -> None:
+def test_constrained_output_does_not_depend_on_batch(kind: str) -> None:
     cases = requests(kind, 10)
-    together, alone = (translator(kind, tokens).translate(cases) for tokens in (4096, 1))
-    assert [one.text for one in together] == [one.text for one in alone]
-    assert [one.score for one in together] == pytest.approx([one.score for one in alone], abs=1e-9)
+    batched, single = (translator(kind, tokens).translate(cases) for tokens in (4096, 1))
+    assert [result.text for result in batched] == [result.text for result in single]
+    assert [result.score for result in batched] == pytest.approx([result.score for result in single], abs=1e-9)

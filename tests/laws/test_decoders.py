@@ -1,4 +1,4 @@
-"""Laws 1 and 2: one step at a time = the whole sentence; padding and neighbours change nothing; no look ahead."""
+"""Laws 1 and 2: single steps equal the whole sentence; padding and other rows change nothing; decoders are causal."""
 
 import pytest
 import torch
@@ -13,14 +13,16 @@ from weft.models.slots import Decoder
 from weft.nn.attention import LocalPredictiveWindow
 from weft.nn.memory import MemorySizes
 
+WITHOUT_ATTENTION = tuple(REGISTRY[Decoder][name] for name in ("sutskever", "cho", "kalchbrenner"))
+
 
 @pytest.fixture(params=MODELS, scope="module")
 def model(request: pytest.FixtureRequest) -> Model:
-    made: Model = MODELS[request.param]()
-    return made
+    result: Model = MODELS[request.param]()
+    return result
 
 
-def test_stepping_equals_the_whole_sentence(model: Model) -> None:
+def test_single_steps_equal_whole_sentence(model: Model) -> None:
     pairs = batch((5, 6), (3, 6))
     hidden = model.features(pairs).hidden
     whole = model.head(hidden).log_softmax(-1)
@@ -30,7 +32,7 @@ def test_stepping_equals_the_whole_sentence(model: Model) -> None:
         assert_close(scores.log_probs, whole[:, position], atol=1e-10, rtol=0)
 
 
-def test_several_steps_at_once_equal_single_steps(model: Model) -> None:
+def test_several_calls_equal_whole_sentence(model: Model) -> None:
     pairs = batch((5, 6), (3, 6))
     inputs = pairs.decoder_input().data
     start = model.decoder.start(model.encode(pairs.source))
@@ -41,39 +43,39 @@ def test_several_steps_at_once_equal_single_steps(model: Model) -> None:
     assert_close(torch.cat([left.hidden, right.hidden], 1), whole.hidden, atol=1e-10, rtol=0)
 
 
-def test_hypotheses_of_a_sentence_share_its_memory(model: Model) -> None:
+def test_hypotheses_share_memory_of_sentence(model: Model) -> None:
     pairs = batch((5, 4), (3, 4))
     state = model.start(model.encode(pairs.source))
     wide = state.select(torch.arange(2), torch.tensor([0, 0, 0, 1, 1, 1]))
     tokens = torch.tensor([3, 4, 5, 3, 4, 5])
-    together, wide = model.step(tokens, wide)
-    again, _ = model.step(tokens.flip(0), wide)
+    batched, wide = model.step(tokens, wide)
+    second, _ = model.step(tokens.flip(0), wide)
     for number in range(6):
-        alone = state.select(torch.tensor([number // 3]), torch.tensor([number // 3]))
-        scores, alone = model.step(tokens[number : number + 1], alone)
-        assert_close(together.log_probs[number], scores.log_probs[0], atol=1e-10, rtol=0)
-        scores, _ = model.step(tokens.flip(0)[number : number + 1], alone)
-        assert_close(again.log_probs[number], scores.log_probs[0], atol=1e-10, rtol=0)
+        single = state.select(torch.tensor([number // 3]), torch.tensor([number // 3]))
+        scores, single = model.step(tokens[number : number + 1], single)
+        assert_close(batched.log_probs[number], scores.log_probs[0], atol=1e-10, rtol=0)
+        scores, _ = model.step(tokens.flip(0)[number : number + 1], single)
+        assert_close(second.log_probs[number], scores.log_probs[0], atol=1e-10, rtol=0)
 
 
-def test_a_batch_of_two_equals_two_batches_of_one(model: Model) -> None:
+def test_batch_of_two_equals_two_batches_of_one(model: Model) -> None:
     pairs = batch((6, 3), (2, 5))
-    together = model.features(pairs)
+    batched = model.features(pairs)
     for row in range(2):
-        single = one_row(pairs, row)
-        alone = model.features(single)
-        length = single.target.data.shape[1]
-        assert_close(together.hidden[row, :length], alone.hidden[0], atol=1e-10, rtol=0)
+        row_pairs = single_row(pairs, row)
+        single = model.features(row_pairs)
+        length = row_pairs.target.data.shape[1]
+        assert_close(batched.hidden[row, :length], single.hidden[0], atol=1e-10, rtol=0)
 
 
-def test_what_stands_in_the_padding_changes_nothing(model: Model) -> None:
+def test_padding_values_do_not_change_output(model: Model) -> None:
     pairs = batch((6, 5), (2, 5))
-    scribbled = pairs.source.data.masked_fill(~pairs.source.mask, 7)
-    changed = pairs._replace(source=pairs.source.with_data(scribbled))
+    padding_changed = pairs.source.data.masked_fill(~pairs.source.mask, 7)
+    changed = pairs._replace(source=pairs.source.with_data(padding_changed))
     assert_close(model.features(changed).hidden, model.features(pairs).hidden, atol=1e-12, rtol=0)
 
 
-def test_no_gradient_comes_from_the_future(model: Model) -> None:
+def test_output_does_not_depend_on_later_tokens(model: Model) -> None:
     pairs = batch((4, 6))
     inputs = pairs.decoder_input().data
     embedded = model.target(inputs, inputs.new_zeros(1)).detach().requires_grad_()
@@ -83,29 +85,37 @@ def test_no_gradient_comes_from_the_future(model: Model) -> None:
     assert gradient[:, 3:].abs().sum() == 0
 
 
-def test_attention_is_a_share_of_one_over_real_positions(model: Model) -> None:
-    """A whole one, but for windows that fade out, as Luong's local-p does."""
+def has_attention(model: Model) -> bool:
+    """Whether the decoder attends to a source. A new decoder without attention is added to WITHOUT_ATTENTION."""
+    has_source = bool(model.encoder.sizes.keys)
+    return has_source and not isinstance(model.decoder, WITHOUT_ATTENTION)
+
+
+def test_attention_sums_to_at_most_one_over_unpadded_positions(model: Model) -> None:
+    """To exactly one, except with a Gaussian window (Luong's local-p); None for decoders without attention."""
     pairs = batch((6, 3), (2, 3))
     attention = model.features(pairs).attention
+    assert (attention is not None) == has_attention(model)
     if attention is not None:
-        total, fades = attention.sum(-1), any(isinstance(part, LocalPredictiveWindow) for part in model.modules())
+        total = attention.sum(-1)
+        is_gaussian = any(isinstance(module, LocalPredictiveWindow) for module in model.modules())
         assert (attention >= 0).all()
         assert (total <= 1 + 1e-10).all()
-        assert fades or (total >= 1 - 1e-10).all()
+        assert is_gaussian or (total >= 1 - 1e-10).all()
         assert attention[1, :, 2:].abs().sum() == 0
 
 
-def one_row(pairs: Batch, row: int) -> Batch:
-    """The row alone, without its padding."""
+def single_row(pairs: Batch, row: int) -> Batch:
+    """Return one row without its padding."""
 
-    def trimmed(padded: Padded) -> Padded:
+    def trim(padded: Padded) -> Padded:
         length = int(padded.lengths()[row])
         return Padded(padded.data[row : row + 1, :length], padded.mask[row : row + 1, :length])
 
-    return Batch(trimmed(pairs.source), trimmed(pairs.target), (row,))
+    return Batch(trim(pairs.source), trim(pairs.target), (row,))
 
 
 @pytest.mark.parametrize("name", sorted(REGISTRY[Decoder].keys() - {"none"}))
-def test_a_decoder_says_that_it_must_be_fed(name: str) -> None:
+def test_decoder_without_target_embedding_is_reported(name: str) -> None:
     with pytest.raises(ValueError, match=r"reads the tokens it has written, but model\.target is none"):
         REGISTRY[Decoder][name](0, MemorySizes(4, 4))

@@ -1,4 +1,4 @@
-"""Law 2 for every objective of a decoder: padding changes nothing; a batch of two = the sum of two batches of one."""
+"""Law 2 for every decoder objective: padding changes nothing; a batch of two equals the sum of two batches of one."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from laws.given import GIVEN
-from laws.test_decoders import one_row
+from laws.objective_context import OBJECTIVE_CONTEXT
+from laws.test_decoders import single_row
 from laws.variants import MODELS, batch, variants
 from weft.core.errors import UserError
 from weft.data.batches import Batch
@@ -19,25 +19,25 @@ PAIRS = batch((6, 3), (2, 5))
 MODEL: Model = MODELS["decoder-luong"]()
 
 
-def is_of_a_decoder(make: Callable[..., Objective]) -> bool:
-    """Neither of a frame head nor of a trained teacher, which have laws of their own."""
+def is_decoder_objective(make: Callable[..., Objective]) -> bool:
+    """Return whether an objective trains a decoder without a teacher; the others have their own tests."""
     try:
-        make(GIVEN)(MODEL, PAIRS)
+        make(OBJECTIVE_CONTEXT)(MODEL, PAIRS)
     except (UserError, FileNotFoundError):
         return False
     return True
 
 
-OBJECTIVES = {one.name: one.make for one in variants(Objective) if is_of_a_decoder(one.make)}
+OBJECTIVES = {variant.name: variant.make for variant in variants(Objective) if is_decoder_objective(variant.make)}
 
 
 @pytest.fixture(params=OBJECTIVES)
 def objective(request: pytest.FixtureRequest) -> Objective:
-    made: Objective = OBJECTIVES[request.param](GIVEN)
-    return made
+    result: Objective = OBJECTIVES[request.param](OBJECTIVE_CONTEXT)
+    return result
 
 
-def loss_of(objective: Objective, pairs: Batch, step: int | None, seed: int = 1) -> Loss:
+def seeded_loss(objective: Objective, pairs: Batch, step: int | None, seed: int = 1) -> Loss:
     torch.manual_seed(seed)
     return objective(MODEL, pairs, step)
 
@@ -46,24 +46,24 @@ def sums(loss: Loss) -> dict[str, Any]:
     return {"total": loss.total, "count": loss.count, **loss.parts}
 
 
-def test_the_objectives_are_found() -> None:
+def test_decoder_objectives_are_found() -> None:
     assert OBJECTIVES.keys() >= {"cross-entropy", "sampled-softmax", "bucketed-vocabulary", "negative-sampling"}
 
 
 @pytest.mark.parametrize("step", [None, 1])
-def test_what_stands_in_the_padding_changes_nothing(objective: Objective, step: int | None) -> None:
+def test_padding_values_do_not_change_loss(objective: Objective, step: int | None) -> None:
     source, target = (side.with_data(side.data.masked_fill(~side.mask, 7)) for side in (PAIRS.source, PAIRS.target))
-    scribbled = Batch(source, target, PAIRS.indices)
-    assert not torch.equal(scribbled.target.data, PAIRS.target.data)
-    found, wanted = (sums(loss_of(objective, pairs, step)) for pairs in (scribbled, PAIRS))
-    assert_close(found, wanted, atol=1e-10, rtol=0)
+    changed = Batch(source, target, PAIRS.indices)
+    assert not torch.equal(changed.target.data, PAIRS.target.data)
+    actual, expected = (sums(seeded_loss(objective, pairs, step)) for pairs in (changed, PAIRS))
+    assert_close(actual, expected, atol=1e-10, rtol=0)
 
 
 @pytest.mark.parametrize("step", [None, 1])
-def test_a_batch_of_two_is_the_sum_of_two_batches_of_one(objective: Objective, step: int | None) -> None:
-    together = sums(loss_of(objective, PAIRS, step))
-    if not torch.equal(together["total"], loss_of(objective, PAIRS, step, seed=2).total):
-        return  # something is drawn, and for other batches otherwise
-    alone = [sums(loss_of(objective, one_row(PAIRS, row), step)) for row in range(2)]
-    for name, total in together.items():
-        assert_close(total, alone[0][name] + alone[1][name], atol=1e-9, rtol=0, check_dtype=False)
+def test_batch_of_two_is_sum_of_two_batches_of_one(objective: Objective, step: int | None) -> None:
+    batched = sums(seeded_loss(objective, PAIRS, step))
+    if not torch.equal(batched["total"], seeded_loss(objective, PAIRS, step, seed=2).total):
+        return  # the objective samples, differently for other batches
+    single = [sums(seeded_loss(objective, single_row(PAIRS, row), step)) for row in range(2)]
+    for name, total in batched.items():
+        assert_close(total, single[0][name] + single[1][name], atol=1e-9, rtol=0, check_dtype=False)

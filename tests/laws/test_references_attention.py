@@ -1,4 +1,4 @@
-"""Law 4: attention equals torch's own with the same weights, and a plain writing of each score's and window's paper."""
+"""Law 4: attention equals torch's own with the same weights; scores and windows equal the equations of their papers."""
 
 from functools import partial
 from typing import Any
@@ -9,7 +9,7 @@ import torch
 from torch import nn
 from torch.testing import assert_close
 
-from laws.plainly import Array, array, half_padded, sequence, sigmoid, softmax
+from laws.numpy_reference import Array, array, half_padded, sequence, sigmoid, softmax
 from laws.variants import Variant, variants
 from weft.config.registry import REGISTRY
 from weft.core.errors import UserError
@@ -28,7 +28,7 @@ from weft.nn.memory import Memory, MemorySizes
 from weft.nn.self_attention import SelfAttention
 
 
-def test_self_attention_is_torchs() -> None:
+def test_self_attention_equals_torch() -> None:
     ours = SelfAttention(8, heads=2).double()
     theirs = nn.MultiheadAttention(8, 2, batch_first=True).double()
     names = {"in_proj_": "project.", "out_proj.": "out."}
@@ -36,13 +36,13 @@ def test_self_attention_is_torchs() -> None:
     theirs.load_state_dict({a + end: weights[b + end] for a, b in names.items() for end in ("weight", "bias")})
     x = sequence(3, 5, 8)
     x.mask[1, 3:] = False
-    y, looks = ours(x.data, x.bias(torch.float64)[:, None, None])
-    expected, expected_looks = theirs(x.data, x.data, x.data, key_padding_mask=~x.mask, average_attn_weights=False)
+    y, attention = ours(x.data, x.bias(torch.float64)[:, None, None])
+    expected, expected_attention = theirs(x.data, x.data, x.data, key_padding_mask=~x.mask, average_attn_weights=False)
     assert_close(y, expected)
-    assert_close(looks, expected_looks)
+    assert_close(attention, expected_attention)
 
 
-def test_attention_to_a_memory_is_torchs() -> None:
+def test_cross_attention_equals_torch() -> None:
     ours = CrossAttention(8, MemorySizes(6, 6), heads=2, projected=True, dim=8).double()
     theirs = nn.MultiheadAttention(8, 2, kdim=6, vdim=6, batch_first=True).double()
     weights = ours.state_dict()
@@ -61,7 +61,7 @@ def test_attention_to_a_memory_is_torchs() -> None:
 
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
-def test_the_transformer_encoder_is_torchs(norm: Any) -> None:
+def test_transformer_encoder_equals_torch(norm: Any) -> None:
     ours = TransformerEncoder(8, layers=1, heads=2, ffn_dim=12, norm=norm, dropout=0.0).double()
     layer = ours.layers[0]
     theirs = nn.TransformerEncoderLayer(8, 2, 12, 0.0, batch_first=True, norm_first=norm == "pre").double()
@@ -80,8 +80,8 @@ def test_the_transformer_encoder_is_torchs(norm: Any) -> None:
     assert_close(ours(x).keys, ours.norm(expected))
 
 
-def scored(score: Any, query: Array, keys: Array) -> Array:
-    """[S], every paper's e(q, k_j) for one query, written plainly."""
+def score_by_equation(score: Any, query: Array, keys: Array) -> Array:
+    """Return e(q, k_j) [S] of one query by the equation of the paper."""
     w = {name: array(value) for name, value in score.state_dict().items()}
     match score:
         case AdditiveScore():
@@ -97,7 +97,7 @@ def scored(score: Any, query: Array, keys: Array) -> Array:
             return np.array(keys @ query / np.sqrt(len(query)))
         case DotScore():
             return np.array(keys @ query)
-    raise AssertionError(f"no equation is written here for {score}")
+    raise AssertionError(f"no equation for {score}")
 
 
 PUBLISHED = ("dot", "scaled-dot", "general", "additive", "concat", "cosine", "location")
@@ -108,30 +108,30 @@ PUBLISHED = ("dot", "scaled-dot", "general", "additive", "concat", "cosine", "lo
     [variant for variant in variants(AttentionScore) if variant.name.startswith(PUBLISHED)],
     ids=lambda variant: variant.name,
 )
-def test_attention_with_every_published_score_is_the_papers(variant: Variant) -> None:
+def test_attention_scores_equal_paper_equations(variant: Variant) -> None:
     attention = CrossAttention(8, MemorySizes(8, 8), score=variant.make).double()
     data = half_padded(2, 5, 8)
     memory, query = Memory(data.data, data.data, data.mask), sequence(2, 1, 8).data
     context, weights, _ = attention(query, attention.prepare(memory), attention.start(memory))
     for row, length in enumerate((5, 3)):
         h = array(data.data[row, :length])
-        a = softmax(scored(attention.score, array(query[row, 0]), h))
+        a = softmax(score_by_equation(attention.score, array(query[row, 0]), h))
         np.testing.assert_allclose(array(weights[row, 0, 0, :length]), a, atol=1e-12)
         np.testing.assert_allclose(array(context[row, 0]), a @ h, atol=1e-12)
         assert not weights[row, :, :, length:].any()
 
 
-def test_concat_is_additive() -> None:
+def test_concat_score_equals_additive_score() -> None:
     """v·tanh([W U] [q; k]) = v·tanh(W q + U k)."""
     score = REGISTRY[AttentionScore]["concat"](4, 6, dim=3).double()
     query, keys = sequence(1, 1, 4).data[0, 0], sequence(1, 5, 6).data[0]
-    whole = torch.cat([score.query.weight, score.key.weight], 1)
-    concat = torch.stack([score.vector @ torch.tanh(whole @ torch.cat([query, key])) for key in keys])
+    joined = torch.cat([score.query.weight, score.key.weight], 1)
+    concat = torch.stack([score.vector @ torch.tanh(joined @ torch.cat([query, key])) for key in keys])
     assert_close(score(query[None, None, None], score.prepare_keys(keys[None, None]), None)[0, 0, 0], concat)
 
 
 @pytest.mark.parametrize("steps", [(0,), (1, 4), (9,)])
-def test_local_windows_are_luongs(steps: tuple[int, ...]) -> None:
+def test_local_windows_equal_paper_equations(steps: tuple[int, ...]) -> None:
     data = half_padded(2, 7, 8)
     memory, query = Memory(data.data, data.data, data.mask), sequence(2, 10, 8).data
     for window in (LocalMonotonicWindow, LocalPredictiveWindow):
@@ -142,15 +142,15 @@ def test_local_windows_are_luongs(steps: tuple[int, ...]) -> None:
                 q, h = array(query[row, t]), array(data.data[row, :length])
                 p, gauss = float(min(t, length - 1)), np.ones(length)
                 if window is LocalPredictiveWindow:
-                    weights_of = attention.get_submodule("window").get_parameter
-                    hidden, vector = (array(weights_of(f"{name}.weight")) for name in ("hidden", "vector"))
+                    window_parameter = attention.get_submodule("window").get_parameter
+                    hidden, vector = (array(window_parameter(f"{name}.weight")) for name in ("hidden", "vector"))
                     p = length * float(sigmoid(vector @ np.tanh(hidden @ q))[0])
                     gauss = np.exp(-((np.arange(length) - p) ** 2) / (2 * (2 / 2) ** 2))
                 e = np.where(np.abs(np.arange(length) - p) <= 2, h @ q, -np.inf)
                 np.testing.assert_allclose(array(weights[row, 0, t, :length]), softmax(e) * gauss, atol=1e-12)
 
 
-def test_coverage_is_the_sum_of_the_weights_so_far() -> None:
+def test_coverage_is_sum_of_previous_attention() -> None:
     attention = CrossAttention(8, MemorySizes(8, 8), score=partial(AdditiveScore, coverage=True)).double()
     score = attention.score
     assert isinstance(score, AdditiveScore)
@@ -160,17 +160,17 @@ def test_coverage_is_the_sum_of_the_weights_so_far() -> None:
     memory, query = Memory(data.data, data.data, data.mask), sequence(1, 3, 8).data
     _, weights, _ = attention(query, attention.prepare(memory), attention.start(memory))
     w = {name: array(value) for name, value in score.state_dict().items()}
-    covered = np.zeros(5)
+    coverage = np.zeros(5)
     for t in range(3):
         inner = [w["query.weight"] @ array(query[0, t]) + w["key.weight"] @ k for k in array(data.data[0])]
         a = softmax(
-            np.array([w["vector"] @ np.tanh(i + w["coverage"] * c) for i, c in zip(inner, covered, strict=True)])
+            np.array([w["vector"] @ np.tanh(i + w["coverage"] * c) for i, c in zip(inner, coverage, strict=True)])
         )
         np.testing.assert_allclose(array(weights[0, 0, t]), a, atol=1e-12)
-        covered = covered + a
+        coverage = coverage + a
 
 
-def test_a_source_past_the_last_location_is_told() -> None:
+def test_source_longer_than_max_source_length_is_reported() -> None:
     attention = CrossAttention(8, MemorySizes(8, 8), score=partial(LocationScore, max_source_length=4))
     data = sequence(1, 5, 8).data.float()
     with pytest.raises(UserError, match="max_source_length = 4"):

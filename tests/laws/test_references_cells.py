@@ -1,4 +1,4 @@
-"""Law 4: cells equal torch's own with the same weights, a plain writing of the paper, and their own single steps."""
+"""Law 4: cells equal torch's own with the same weights, the equations of their papers, and their own single steps."""
 
 from functools import partial
 from typing import Any, cast
@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from laws.plainly import Array, array, half_padded, sequence, sigmoid
+from laws.numpy_reference import Array, array, half_padded, sequence, sigmoid
 from laws.variants import Variant, variants
 from weft.core.padded import Padded
 from weft.nn.cells.cell import RecurrentCell, run_stepwise, zero_states
@@ -19,8 +19,8 @@ from weft.nn.cells.lstm import LSTMCell
 from weft.nn.cells.wrappers import VariationalCarry, VariationalDropoutCell
 
 
-def torchs_weights(ours: RecurrentCell) -> dict[str, Tensor]:
-    """The cell's weights under the names, and in the order, of torch's own."""
+def torch_weights(ours: RecurrentCell) -> dict[str, Tensor]:
+    """Return the weights of a cell with the names and in the order of torch's own."""
     weights = ours.state_dict()  # type: ignore[attr-defined]
     parts = [name for name in ("recurrence.matrix", "gates.matrix", "candidate.matrix") if f"{name}.weight" in weights]
     recurrent = torch.cat([weights[f"{name}.weight"] for name in parts])
@@ -45,22 +45,22 @@ def torchs_weights(ours: RecurrentCell) -> dict[str, Tensor]:
     ],
     ids=["elman", "gru", "lstm"],
 )
-def test_cells_are_torchs(ours: Any, theirs: Any, run: Any) -> None:
+def test_cells_equal_torch(ours: Any, theirs: Any, run: Any) -> None:
     ours = ours.double()
-    other = theirs(5, 7, batch_first=True).double()
-    other.load_state_dict(torchs_weights(ours))
+    torch_cell = theirs(5, 7, batch_first=True).double()
+    torch_cell.load_state_dict(torch_weights(ours))
     x = half_padded(2, 6, 5)
     first = tuple(torch.randn(2, 7, dtype=torch.float64) for _ in ours.state_dims)
     outputs, states = run(ours, x, first)
     for row, length in enumerate((6, 3)):
-        begin = tuple(part[None, row : row + 1] for part in first)
-        expected, last = other(x.data[row : row + 1, :length], begin if len(begin) > 1 else begin[0])
+        initial = tuple(part[None, row : row + 1] for part in first)
+        expected, last = torch_cell(x.data[row : row + 1, :length], initial if len(initial) > 1 else initial[0])
         assert_close(outputs.data[row, :length], expected[0])
         for state, part in zip(states, last if isinstance(last, tuple) else (last,), strict=True):
             assert_close(state[row], part[0, 0])
 
 
-def test_gru_with_reset_before_is_the_papers() -> None:
+def test_gru_with_reset_before_equals_paper_equations() -> None:
     cell = GRUCell(5, 0, dim=7, reset_after=False).double()
     x = sequence(2, 4, 5)
     w, b = array(cell.inputs.input.weight), array(cell.inputs.input.bias)
@@ -71,15 +71,15 @@ def test_gru_with_reset_before_is_the_papers() -> None:
         w_r, w_z, w_n = np.split(array(x.data)[:, t] @ w.T + b, 3, axis=-1)
         r, z = sigmoid(w_r + h @ u_r.T), sigmoid(w_z + h @ u_z.T)
         h = z * h + (1 - z) * np.tanh(w_n + (r * h) @ u.T)
-    _, after = cell.run(x, zero_states(cell, x.data))
-    (last,) = cell.states(after)
+    _, end = cell.run(x, zero_states(cell, x.data))
+    (last,) = cell.states(end)
     np.testing.assert_allclose(array(last), h, atol=1e-12)
 
 
 @pytest.mark.parametrize("coupled", [False, True])
 @pytest.mark.parametrize("peepholes", ["none", "diagonal", "full"])
-def test_lstm_is_the_papers(peepholes: Any, coupled: bool) -> None:
-    """Gers et al. 2002 (diagonal; the output gate sees the new cell), a full matrix on the old one, and CIFG."""
+def test_lstm_equals_paper_equations(peepholes: Any, coupled: bool) -> None:
+    """Gers et al. 2002 (diagonal; the output gate reads the new state), a full matrix on the old state, and CIFG."""
     cell = LSTMCell(5, 0, dim=7, peepholes=peepholes, coupled=coupled).double()
     for parameter in cell.parameters():
         nn.init.normal_(parameter, std=0.5)
@@ -102,21 +102,21 @@ def test_lstm_is_the_papers(peepholes: Any, coupled: bool) -> None:
         new = f * c + i * np.tanh(parts[-2])
         o = sigmoid(parts[-1] + peep(cell.output_peephole, new if peepholes == "diagonal" else c))
         h, c = o * np.tanh(new), new
-    _, after = cell.run(x, zero_states(cell, x.data))
-    last_h, last_c = cell.states(after)
+    _, end = cell.run(x, zero_states(cell, x.data))
+    last_h, last_c = cell.states(end)
     np.testing.assert_allclose(array(last_h), h, atol=1e-12)
     np.testing.assert_allclose(array(last_c), c, atol=1e-12)
 
 
-def test_a_normalised_lstm_is_the_papers() -> None:
-    """Ba, Kiros & Hinton 2016, equations 20-22: the products are normalised, the bias is added, c is normalised."""
+def test_layer_norm_lstm_equals_paper_equations() -> None:
+    """Ba, Kiros & Hinton 2016, equations 20-22: normalize the products, add the bias, normalize c."""
     cell = LSTMCell(5, 0, dim=7, layer_norm=True, forget_bias=1.5).double()
     assert array(cell.inputs.bias).reshape(4, 7).mean(1).tolist() == [0.0, 1.5, 0.0, 0.0]
     x = sequence(2, 4, 5)
 
     def norm(a: Array) -> Array:
-        centred = a - a.mean(-1, keepdims=True)
-        scaled: Array = centred / np.sqrt((centred**2).mean(-1, keepdims=True) + 1e-5)
+        centered = a - a.mean(-1, keepdims=True)
+        scaled: Array = centered / np.sqrt((centered**2).mean(-1, keepdims=True) + 1e-5)
         return scaled
 
     w, b, u = (array(p) for p in (cell.inputs.input.weight, cell.inputs.bias, cell.recurrence.matrix.weight))
@@ -125,34 +125,36 @@ def test_a_normalised_lstm_is_the_papers() -> None:
         i, f, g, o = np.split(norm(array(x.data)[:, t] @ w.T) + norm(h @ u.T) + b, 4, axis=-1)
         c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
         h = sigmoid(o) * np.tanh(norm(c))
-    _, after = cell.run(x, zero_states(cell, x.data))
-    last_h, _ = cell.states(after)
+    _, end = cell.run(x, zero_states(cell, x.data))
+    last_h, _ = cell.states(end)
     np.testing.assert_allclose(array(last_h), h, atol=1e-10)
 
 
 @pytest.mark.parametrize("variant", list(variants(RecurrentCell)), ids=lambda variant: variant.name)
-def test_a_run_is_the_steps_of_it(variant: Variant) -> None:
-    """Also for rows that end early, and from states that are not zero."""
+def test_run_equals_single_steps(variant: Variant) -> None:
+    """Also for padded rows and nonzero initial states."""
     cell = variant.make(5, 0).double().eval()
     x = half_padded(2, 6, 5)
     first = tuple(torch.randn(2, dim, dtype=torch.float64) for dim in cell.state_dims)
-    outputs, after = cell.run(x, cell.start(first))
+    outputs, end = cell.run(x, cell.start(first))
     stepped, expected = run_stepwise(cell, x, cell.start(first))
     mask = x.mask[:, :, None]
     assert_close(outputs.data * mask, stepped.data * mask)
-    for ours, theirs in zip(cell.states(after), cell.states(expected), strict=True):
+    for ours, theirs in zip(cell.states(end), cell.states(expected), strict=True):
         assert_close(ours, theirs)
 
 
-# not where each product is normalised by itself, or where cells above have an extra input of their own
+# without cells that normalize each product or whose upper layers have their own extra input
 PLAIN_CELLS = [
-    one for one in variants(RecurrentCell) if "layer_norm=yes" not in one.name and "extra_input=all" not in one.name
+    variant
+    for variant in variants(RecurrentCell)
+    if "layer_norm=yes" not in variant.name and "extra_input=all" not in variant.name
 ]
 
 
 @pytest.mark.parametrize("variant", PLAIN_CELLS, ids=lambda variant: variant.name)
-def test_an_extra_input_is_as_good_as_a_longer_one(variant: Variant) -> None:
-    """W x + C c = [W C] [x; c]: with the extra input in its place, the same numbers come out of a cell without one."""
+def test_extra_input_equals_joined_input(variant: Variant) -> None:
+    """W x + C c = [W C] [x; c]: a cell without extra input gives the same output for the joined input."""
     cell, longer = variant.make(5, 3).double().eval(), variant.make(8, 0).double().eval()
     weights = cell.state_dict()
     joined = {
@@ -170,7 +172,7 @@ def test_an_extra_input_is_as_good_as_a_longer_one(variant: Variant) -> None:
     assert_close(output, expected)
 
 
-def test_a_kept_recurrence_stays_orthogonal_while_it_learns() -> None:
+def test_orthogonal_recurrence_stays_orthogonal_in_training() -> None:
     cell = ElmanCell(5, 0, dim=7, orthogonal=True).double()
     optimizer = torch.optim.SGD(cell.parameters(), lr=0.5)
     for _ in range(5):
@@ -183,18 +185,20 @@ def test_a_kept_recurrence_stays_orthogonal_while_it_learns() -> None:
     assert cell.recurrence.matrix.learned.abs().max() > 0  # type: ignore[operator]
 
 
-def test_dropout_in_time_has_one_mask_a_sequence() -> None:
-    """Gal & Ghahramani 2016: the same numbers of x and of h are missing at every step, also of later calls."""
+def test_variational_dropout_has_one_mask_per_sequence() -> None:
+    """Gal & Ghahramani 2016: the same entries of x and h are dropped at every step, also in later calls."""
     torch.manual_seed(1)
     cell = VariationalDropoutCell(5, 0, cell=partial(GRUCell, dim=7), dropout=0.5).double()
     x = sequence(2, 6, 5)
     carry = cell.start(zero_states(cell, x.data))
-    of_input, of_output, _ = cast(VariationalCarry, carry)
-    assert 0 < int((of_input == 0).sum()) < of_input.numel()
+    input_mask, output_mask, _ = cast(VariationalCarry, carry)
+    assert 0 < int((input_mask == 0).sum()) < input_mask.numel()
     h = torch.zeros(2, 7, dtype=torch.double)
     expected = []
     for t in range(6):
-        h, _ = cell.cell(cell.cell.project(x.data[:, t] * of_input), (h,), None, of_output)  # the direct path is whole
+        h, _ = cell.cell(
+            cell.cell.project(x.data[:, t] * input_mask), (h,), None, output_mask
+        )  # the direct path has no dropout
         expected.append(h)
     outputs, _ = cell.run(x, carry)
     assert_close(outputs.data, torch.stack(expected, 1))
@@ -203,11 +207,11 @@ def test_dropout_in_time_has_one_mask_a_sequence() -> None:
     assert_close(torch.cat([first.data, second.data], 1), torch.stack(expected, 1))
 
 
-def test_a_mask_leaves_the_direct_path_of_a_gru_alone() -> None:
-    """With nothing of h in the products, z h still carries all of it on."""
+def test_mask_does_not_change_direct_path_of_gru() -> None:
+    """With h masked in the products, z h still has all of it."""
     cell = GRUCell(5, 0, dim=7).double()
     nn.init.zeros_(cell.inputs.input.weight)
     nn.init.constant_(cell.inputs.bias, 0.0)
     h = torch.randn(2, 7, dtype=torch.double)
-    after, _ = cell(cell.project(torch.randn(2, 5, dtype=torch.double)), (h,), None, torch.zeros_like(h))
-    assert_close(after, h / 2)
+    end, _ = cell(cell.project(torch.randn(2, 5, dtype=torch.double)), (h,), None, torch.zeros_like(h))
+    assert_close(end, h / 2)

@@ -1,4 +1,4 @@
-"""Law 4: cross-entropy, computed some positions at a time, equals torch's own, with every gradient."""
+"""Law 4: chunked cross-entropy and its gradients equal torch's own."""
 
 from functools import partial
 
@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn import functional as F
 from torch.testing import assert_close
 
-from laws.given import GIVEN
+from laws.objective_context import OBJECTIVE_CONTEXT
 from laws.variants import batch, make, small
 from weft.config.registry import REGISTRY
 from weft.losses.chunked_cross_entropy import chunk_length, chunked_cross_entropy
@@ -21,7 +21,7 @@ from weft.models.slots import Decoder, Embedder, Encoder, Head
 @pytest.mark.parametrize("label_smoothing", [0.0, 0.1])
 @pytest.mark.parametrize("chunk_size", [1, 4, None])
 @pytest.mark.parametrize("bias", [True, False])
-def test_cross_entropy_and_its_gradients_are_torchs(label_smoothing: float, chunk_size: int | None, bias: bool) -> None:
+def test_cross_entropy_and_gradients_equal_torch(label_smoothing: float, chunk_size: int | None, bias: bool) -> None:
     embedding = small(REGISTRY[Embedder]["tokens"])
     model = make(
         ModelConfig(
@@ -33,7 +33,7 @@ def test_cross_entropy_and_its_gradients_are_torchs(label_smoothing: float, chun
         )
     )
     pairs = batch((4, 6), (5, 3))
-    loss = CrossEntropyLoss(GIVEN, label_smoothing=label_smoothing, chunk_size=chunk_size)(model, pairs)
+    loss = CrossEntropyLoss(OBJECTIVE_CONTEXT, label_smoothing=label_smoothing, chunk_size=chunk_size)(model, pairs)
     logits = model.head(model.features(pairs).hidden)[pairs.target.mask]
     targets = pairs.target.data[pairs.target.mask]
     expected = F.cross_entropy(logits, targets, reduction="sum", label_smoothing=label_smoothing)
@@ -48,7 +48,7 @@ def test_cross_entropy_and_its_gradients_are_torchs(label_smoothing: float, chun
         assert_close(mine, other)
 
 
-def test_the_loss_of_a_word_that_is_all_but_impossible_is_finite_and_exact() -> None:
+def test_loss_of_improbable_token_is_finite_and_exact() -> None:
     head = LinearHead(1, 3)
     with torch.no_grad():
         head.weight.copy_(torch.tensor([[1.0], [-1.0], [0.0]]))
@@ -57,38 +57,44 @@ def test_the_loss_of_a_word_that_is_all_but_impossible_is_finite_and_exact() -> 
     assert (likelihood.item(), right.item()) == (400.0, 1)
 
 
-def slopes(hidden: Tensor, head: LinearHead, targets: Tensor, scale: float = 1.0) -> list[Tensor]:
-    """The gradients of the scaled loss by hidden, weight and bias."""
+def gradients(hidden: Tensor, head: LinearHead, targets: Tensor, scale: float = 1.0) -> list[Tensor]:
+    """Return the gradients of the scaled loss with respect to hidden, weight and bias."""
     hidden = hidden.detach().requires_grad_()
     total, _, _ = chunked_cross_entropy(hidden, head, targets, label_smoothing=0.1, chunk_size=None)
     return [*torch.autograd.grad(total * scale, [hidden, *head.parameters()])]
 
 
-def test_in_16_bits_what_is_summed_over_positions_is_rounded_once() -> None:
+def test_bfloat16_sums_over_positions_are_rounded_once() -> None:
     torch.manual_seed(1)
-    head, targets = LinearHead(8, 16).bfloat16(), (16 * torch.rand(8192) ** 4).long()  # some classes much more often
+    head = LinearHead(8, 16).bfloat16()
+    targets = (16 * torch.rand(8192) ** 4).long()  # some classes are much more frequent
     hidden = torch.randn(8192, 8).bfloat16()
-    found = slopes(hidden, head, targets)
-    wanted = slopes(hidden.double(), head.double(), targets)
-    for one, other in zip(found, wanted, strict=True):
-        assert (one - other).norm() <= 2**-8 * other.norm()  # half of the last digit of bfloat16
+    actual = gradients(hidden, head, targets)
+    expected = gradients(hidden.double(), head.double(), targets)
+    for mine, other in zip(actual, expected, strict=True):
+        assert (mine - other).norm() <= 2**-8 * other.norm()  # half of the last digit of bfloat16
 
 
-def test_sums_over_positions_that_are_too_large_for_float16_fit_at_a_smaller_scale() -> None:
+def test_float16_overflow_is_avoided_by_smaller_loss_scale() -> None:
     head, targets = LinearHead(2, 4).half(), torch.zeros(40_000, dtype=torch.long)
     torch.nn.init.zeros_(head.weight)
     hidden = torch.tensor([[3.0, -1.0]]).half().expand(40_000, -1)
-    assert not all(one.isfinite().all() for one in slopes(hidden, head, targets))  # 40,000 times 0.675 times 3
-    found = slopes(hidden, head, targets, 2**-4)
-    for one, other in zip(found, slopes(hidden.double(), head.double(), targets, 2**-4), strict=True):
-        assert_close(one.double(), other, rtol=2e-3, atol=1e-3)
+    overflowing = gradients(hidden, head, targets)  # 40,000 * 0.675 * 3 does not fit
+    assert not all(gradient.isfinite().all() for gradient in overflowing)
+    actual = gradients(hidden, head, targets, 2**-4)
+    for mine, other in zip(actual, gradients(hidden.double(), head.double(), targets, 2**-4), strict=True):
+        assert_close(mine.double(), other, rtol=2e-3, atol=1e-3)
 
 
-def test_a_gpu_has_more_positions_at_a_time_than_a_cache_would_hold() -> None:
-    half, elsewhere = torch.empty(1, dtype=torch.bfloat16), torch.empty(1, dtype=torch.bfloat16, device="meta")
-    assert (chunk_length(half.float(), None), chunk_length(half, None), chunk_length(elsewhere, None)) == (
+def test_chunks_are_longer_on_gpu() -> None:
+    cpu_tensor, other_device = torch.empty(1, dtype=torch.bfloat16), torch.empty(1, dtype=torch.bfloat16, device="meta")
+    assert (
+        chunk_length(cpu_tensor.float(), None),
+        chunk_length(cpu_tensor, None),
+        chunk_length(other_device, None),
+    ) == (
         128,
         256,
         2048,
     )
-    assert chunk_length(elsewhere, 7) == 7
+    assert chunk_length(other_device, 7) == 7

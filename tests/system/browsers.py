@@ -1,4 +1,4 @@
-"""A real browser, and the server that it looks at."""
+"""Open pages in a real browser."""
 
 import shutil
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from playwright.sync_api import BrowserContext, Page, expect, sync_playwright
 
-from system.commands import PATIENCE
+from system.commands import TIMEOUT
 
 CHROMIUM = shutil.which("chromium")
 OPTIONS = [
@@ -23,9 +23,9 @@ OPTIONS = [
 
 
 @contextmanager
-def browsing(folder: Path) -> Iterator[BrowserContext]:
-    """Chromium, with an empty folder for all that it keeps. Nothing fades: colours are at once what they will be."""
-    expect.set_options(timeout=1000 * PATIENCE)  # else 5 seconds, whatever the context's is
+def open_browser(folder: Path) -> Iterator[BrowserContext]:
+    """Start Chromium with `folder` as its profile. Reduced motion: colors change without transitions."""
+    expect.set_options(timeout=1000 * TIMEOUT)  # the context's timeout does not apply to expect
     with sync_playwright() as playwright:
         context = playwright.chromium.launch_persistent_context(
             folder,
@@ -33,41 +33,41 @@ def browsing(folder: Path) -> Iterator[BrowserContext]:
             args=OPTIONS,
             viewport={"width": 1280, "height": 900},
             reduced_motion="reduce",
-            timeout=1000 * PATIENCE,
+            timeout=1000 * TIMEOUT,
         )
-        context.set_default_timeout(1000 * PATIENCE)
+        context.set_default_timeout(1000 * TIMEOUT)
         yield context
         context.close()
 
 
-class Opened:
-    """The page at an address, with what goes wrong in it."""
+class OpenPage:
+    """A page in a tab, and the errors that it logs."""
 
     def __init__(self, page: Page, address: str):
-        self.page, self.faults = page, list[str]()
-        page.on("pageerror", lambda error: self.faults.append(str(error)))
-        page.on("console", lambda said: self.faults.append(said.text) if said.type == "error" else None)
+        self.page, self.errors = page, list[str]()
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("console", lambda message: self.errors.append(message.text) if message.type == "error" else None)
         page.goto(address)
 
     def settle(self, systems: int = 1) -> None:
-        """Wait until all words are there, and something is seen of each system."""
+        """Wait until the translation and the view of each system are complete."""
         self.page.wait_for_function(
             """(count) => {
               const outputs = [...document.querySelectorAll(".translation")];
-              const seen = document.querySelectorAll("#view .pair > div");
-              return outputs.length === count && seen.length === count
-                && outputs.every((one) => !one.classList.contains("pending") && one.querySelector(".word"))
-                && [...seen].every((one) => !one.textContent.includes("Type a sentence"));
+              const views = document.querySelectorAll("#view .pair > div");
+              return outputs.length === count && views.length === count
+                && outputs.every((output) => !output.classList.contains("pending") && output.querySelector(".word"))
+                && [...views].every((view) => !view.textContent.includes("Type a sentence"));
             }""",
             arg=systems,
         )
 
-    def output(self, place: int = 0) -> str:
-        return self.page.locator(".translation").nth(place).inner_text()
+    def output(self, index: int = 0) -> str:
+        return self.page.locator(".translation").nth(index).inner_text()
 
-    def focused(self) -> str:
-        """What has the focus, in a word."""
-        found: str = self.page.evaluate(
-            "(({ activeElement: one }) => one.id || one.getAttribute('role') || one.className)(document)"
+    def focused_element(self) -> str:
+        """Return the id, role or class of the focused element."""
+        name: str = self.page.evaluate(
+            "(({ activeElement: node }) => node.id || node.getAttribute('role') || node.className)(document)"
         )
-        return found
+        return name

@@ -1,6 +1,6 @@
-"""Commands of Weft in processes of their own, which can be told to stop, killed, or made to die while they write.
+"""Run Weft commands in processes of their own, which a test can signal, pause, or kill during a write.
 
-They are forked from a server that has imported everything already, so that each starts at once.
+The processes are forked from a fork server that has imported everything already, so each starts quickly.
 """
 
 import multiprocessing
@@ -27,23 +27,23 @@ CONTEXT.set_forkserver_preload(
         "torch._dynamo",
     ]
 )
-PATIENCE = 240.0  # seconds until a command is taken for stuck
+TIMEOUT = 240.0  # seconds until a command counts as stuck
 NEVER = 10**9
-GO = "go"  # a file that lets a command go on
+GO = "go"  # creating this file resumes a paused command
 
 
-class Moment(NamedTuple):
-    """When a file has so many lines."""
+class LineCount(NamedTuple):
+    """The moment when a file has at least this many lines."""
 
     path: Path
     lines: int
 
-    def has_come(self) -> bool:
+    def is_reached(self) -> bool:
         return self.path.exists() and self.path.read_bytes().count(b"\n") >= self.lines
 
 
 class Result(NamedTuple):
-    """What came of a command. A negative code is the signal that killed it."""
+    """The result of a command. A negative code is the signal that killed it."""
 
     code: int
     out: bytes
@@ -51,25 +51,25 @@ class Result(NamedTuple):
 
     @property
     def lines(self) -> list[str]:
-        """The lines on standard output; the last must have ended."""
+        """The lines on standard output; the last must end with a newline."""
         assert not self.out or self.out.endswith(b"\n")
         return self.out.decode("utf-8").split("\n")[:-1]
 
 
 class Running:
-    """A command that may still run."""
+    """A command that may still be running."""
 
     def __init__(
         self,
         arguments: tuple[str, ...],
         folder: Path,
-        dies_at: int,
-        held_at: Moment | None,
+        kill_at_write: int,
+        pause_at: LineCount | None,
         environment: Mapping[str, str],
     ):
         self.folder = folder
-        told = {"WEFT_CACHE": os.environ.get("WEFT_CACHE", ""), **environment}
-        self.process = CONTEXT.Process(target=_run, args=(arguments, folder, dies_at, held_at, told))
+        variables = {"WEFT_CACHE": os.environ.get("WEFT_CACHE", ""), **environment}
+        self.process = CONTEXT.Process(target=_run, args=(arguments, folder, kill_at_write, pause_at, variables))
         self.process.start()
 
     def send(self, number: signal.Signals) -> None:
@@ -77,20 +77,20 @@ class Running:
         os.kill(self.process.pid, number)
 
     def wait(self) -> Result:
-        self.process.join(PATIENCE)
+        self.process.join(TIMEOUT)
         assert self.process.exitcode is not None, "the command is stuck"
         out, err = ((self.folder / name).read_bytes() for name in ("out", "err"))
         return Result(self.process.exitcode, out, err.decode("utf-8"))
 
     def wait_for(self, path: Path, lines: int) -> None:
-        """Until the file has so many lines, or the command has ended."""
-        end = time.monotonic() + PATIENCE
-        while self.process.is_alive() and not Moment(path, lines).has_come():
+        """Wait until the file has this many lines or the command has ended."""
+        end = time.monotonic() + TIMEOUT
+        while self.process.is_alive() and not LineCount(path, lines).is_reached():
             assert time.monotonic() < end, "the command is stuck"
             time.sleep(0.001)
 
-    def let_go(self) -> None:
-        """If it is held, it goes on."""
+    def release(self) -> None:
+        """Resume the command if it is paused."""
         (self.folder / GO).touch()
 
 
@@ -98,20 +98,20 @@ class Running:
 def running(
     *arguments: str | Path,
     stdin: bytes = b"",
-    dies_at: int = NEVER,
-    held_at: Moment | None = None,
+    kill_at_write: int = NEVER,
+    pause_at: LineCount | None = None,
     environment: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[Running]:
-    """Start a command. With `dies_at` it is killed when it is about to bring something to the disk for the nth time.
+    """Start a command. kill_at_write: kill it just before its nth fsync.
 
-    With `held_at` it brings nothing more to the disk from there on, until it is let go: so it has not ended when a test
-    does something to it, however slow the test is.
+    pause_at: from this line count on, fsync blocks until `release`, so that the command cannot end before the test
+    acts, however slow the test is.
     """
     with TemporaryDirectory() as name:
         folder = Path(name)
-        for file, content in (("in", stdin), ("out", b""), ("err", b"")):  # one that is killed at once makes none
+        for file, content in (("in", stdin), ("out", b""), ("err", b"")):  # a command that is killed early creates none
             (folder / file).write_bytes(content)
-        command = Running(tuple(map(str, arguments)), folder, dies_at, held_at, environment)
+        command = Running(tuple(map(str, arguments)), folder, kill_at_write, pause_at, environment)
         try:
             yield command
         finally:
@@ -119,27 +119,31 @@ def running(
             command.process.join()
 
 
-def weft(*arguments: str | Path, stdin: bytes = b"", dies_at: int = NEVER) -> Result:
+def weft(*arguments: str | Path, stdin: bytes = b"", kill_at_write: int = NEVER) -> Result:
     """Run a command to its end."""
-    with running(*arguments, stdin=stdin, dies_at=dies_at) as command:
+    with running(*arguments, stdin=stdin, kill_at_write=kill_at_write) as command:
         return command.wait()
 
 
 def _run(
-    arguments: tuple[str, ...], folder: Path, dies_at: int, held_at: Moment | None, environment: Mapping[str, str]
+    arguments: tuple[str, ...],
+    folder: Path,
+    kill_at_write: int,
+    pause_at: LineCount | None,
+    environment: Mapping[str, str],
 ) -> None:
-    """In the new process: be `weft arguments`."""
+    """In the new process: run `weft ARGUMENTS`."""
     import torch
 
     from weft.cli.main import main
 
     torch.set_num_threads(1)
     os.environ.update(environment)
-    tempfile.tempdir = None  # as in a process that is really new: it may have been told another place
+    tempfile.tempdir = None  # a new process has no cached value; `environment` may set TMPDIR
     _redirect(folder)
-    _die_at(dies_at)
-    if held_at is not None:
-        _hold_at(held_at, folder / GO)
+    _kill_at_write(kill_at_write)
+    if pause_at is not None:
+        _pause_at(pause_at, folder / GO)
     sys.argv = ["weft", *arguments]
     main()
 
@@ -150,25 +154,25 @@ def _redirect(folder: Path) -> None:
     sys.stdin = os.fdopen(0, encoding="utf-8")
 
 
-def _die_at(number: int) -> None:
-    """Let the nth call of fsync be the end."""
-    really, calls = os.fsync, iter(range(1, number))
+def _kill_at_write(number: int) -> None:
+    """Kill this process at the nth call of fsync."""
+    original, calls = os.fsync, iter(range(1, number))
 
     def fsync(descriptor: int) -> None:
         if next(calls, None) is None:
             os.kill(os.getpid(), signal.SIGKILL)
-        really(descriptor)
+        original(descriptor)
 
     os.fsync = fsync  # type: ignore[assignment]  # only ever called with numbers
 
 
-def _hold_at(moment: Moment, go: Path) -> None:
-    """Let every call of fsync from there on wait."""
-    really = os.fsync
+def _pause_at(count: LineCount, go: Path) -> None:
+    """Block every call of fsync from this line count on, until the file `go` exists."""
+    original = os.fsync
 
     def fsync(descriptor: int) -> None:
-        while moment.has_come() and not go.exists():
+        while count.is_reached() and not go.exists():
             time.sleep(0.001)
-        really(descriptor)
+        original(descriptor)
 
     os.fsync = fsync  # type: ignore[assignment]  # only ever called with numbers

@@ -1,6 +1,6 @@
-"""Machines inside this one: network namespaces, joined by a cable (veth), in which torchrun starts its processes.
+"""Two nodes on one machine: network namespaces connected by a veth pair, in which torchrun starts its processes.
 
-Linux, `ip` (iproute2) and the rights of root are needed; a test that has them not is skipped, and says so.
+Needs Linux, root and `ip` (iproute2); the test is skipped elsewhere.
 """
 
 import os
@@ -19,14 +19,14 @@ import pytest
 
 from system.commands import Result
 
-CABLE = "cable0"  # its end has the same name in both namespaces
+CABLE = "cable0"  # the same interface name in both namespaces
 PORT = 29500
-PATIENCE = 300.0  # seconds until a node is taken for stuck
+TIMEOUT = 300.0  # seconds until a node counts as stuck
 BINARIES = Path(sys.executable).parent
 
 
 class Node(NamedTuple):
-    """namespace: its name; number: from 0; folder: of its own, where it runs, and keeps its token cache."""
+    """number: from 0; folder: working directory of the node, which also holds its token cache."""
 
     namespace: str
     number: int
@@ -37,30 +37,30 @@ class Node(NamedTuple):
         return address_of(self.number)
 
     def start(self, options: Sequence[str], command: Sequence[str | Path]) -> subprocess.Popen[bytes]:
-        """`torchrun OPTIONS -m weft COMMAND` in the namespace; what it says goes to `said` in the folder."""
-        inside = ["ip", "netns", "exec", self.namespace]
-        with (self.folder / "said").open("ab") as said:
+        """Start `torchrun OPTIONS -m weft COMMAND` in the namespace; its output goes to FOLDER/output."""
+        prefix = ["ip", "netns", "exec", self.namespace]
+        with (self.folder / "output").open("ab") as output:
             return subprocess.Popen(
-                [*inside, str(BINARIES / "torchrun"), *options, "-m", "weft", *map(str, command)],
+                [*prefix, str(BINARIES / "torchrun"), *options, "-m", "weft", *map(str, command)],
                 cwd=self.folder,
-                env={**os.environ, **self._settings()},
+                env={**os.environ, **self._environment()},
                 stdin=subprocess.DEVNULL,
-                stdout=said,
-                stderr=said,
+                stdout=output,
+                stderr=output,
             )
 
-    def _settings(self) -> dict[str, str]:
+    def _environment(self) -> dict[str, str]:
         cache = str(self.folder / "cache")
         return {"GLOO_SOCKET_IFNAME": CABLE, "WEFT_CACHE": cache, "OMP_NUM_THREADS": "1"}
 
     def kill(self) -> None:
-        """End all that runs there at once, as a power cut would."""
+        """Kill all processes of the node, as a power cut would."""
         for process in ip("netns", "pids", self.namespace).split():
-            with suppress(ProcessLookupError):  # it has just ended by itself
+            with suppress(ProcessLookupError):  # it has just ended
                 os.kill(int(process), signal.SIGKILL)
 
-    def said(self) -> str:
-        return (self.folder / "said").read_text("utf-8")
+    def output(self) -> str:
+        return (self.folder / "output").read_text("utf-8")
 
 
 def address_of(number: int) -> str:
@@ -73,17 +73,17 @@ def ip(*arguments: str) -> str:
 
 @contextmanager
 def two_nodes(folder: Path) -> Iterator[tuple[Node, Node]]:
-    """Both are gone afterwards, whatever happens, with all that ran in them; the cable goes with them."""
+    """Create two connected nodes; remove them and their processes at the end."""
     if sys.platform != "linux" or os.geteuid() != 0 or shutil.which("ip") is None:
         pytest.skip("network namespaces need Linux, root and iproute2")
     with ExitStack() as stack:
         first, second = (stack.enter_context(namespace(number, folder)) for number in range(2))
         ip("link", "add", CABLE, "netns", first.namespace, "type", "veth", "peer", CABLE, "netns", second.namespace)
         for node in (first, second):
-            inside = ("-n", node.namespace)
-            ip(*inside, "address", "add", f"{node.address}/24", "dev", CABLE)
+            options = ("-n", node.namespace)
+            ip(*options, "address", "add", f"{node.address}/24", "dev", CABLE)
             for link in ("lo", CABLE):
-                ip(*inside, "link", "set", link, "up")
+                ip(*options, "link", "set", link, "up")
         yield first, second
 
 
@@ -102,15 +102,15 @@ def namespace(number: int, folder: Path) -> Iterator[Node]:
         ip("netns", "delete", node.namespace)
 
 
-def ended(node: Node, process: subprocess.Popen[bytes]) -> Result:
-    """What came of it."""
-    code = process.wait(PATIENCE)
-    return Result(code, b"", node.said())
+def wait_for_result(node: Node, process: subprocess.Popen[bytes]) -> Result:
+    """Wait for the process to end."""
+    code = process.wait(TIMEOUT)
+    return Result(code, b"", node.output())
 
 
 def wait_for_step(log: Path, step: int, node: Node) -> None:
-    """Until the run has made so many steps."""
-    end = time.monotonic() + PATIENCE
+    """Wait until the log has `step` lines."""
+    end = time.monotonic() + TIMEOUT
     while not log.exists() or log.read_bytes().count(b"\n") < step:
-        assert time.monotonic() < end, node.said()
+        assert time.monotonic() < end, node.output()
         time.sleep(0.005)

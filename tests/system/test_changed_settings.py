@@ -1,4 +1,4 @@
-"""A run that goes on with another configuration: what cannot change is refused, the rest is told and done."""
+"""Resuming a run with changed settings: fixed settings are refused, other changes are reported and applied."""
 
 import json
 import shutil
@@ -8,7 +8,7 @@ import pytest
 from safetensors.torch import load_file
 
 from system import toys
-from system.following import go_on, left_behind, train
+from system.training_runs import resume_run, run_contents, train
 from weft.checkpoints.manifest import write_manifest
 from weft.config.recipe import load_recipe
 from weft.config.registry import REGISTRY
@@ -33,13 +33,13 @@ def run(finished: Path, tmp_path: Path) -> Path:
 
 
 def change(run: Path, *settings: str) -> None:
-    """As a person would with an editor."""
+    """Edit the run's config.yaml as a user would."""
     config = run / "config.yaml"
     config.write_text(dump_yaml(to_dict(load_recipe(config, settings), REGISTRY)), "utf-8")
 
 
 @pytest.mark.parametrize(
-    ("setting", "told"),
+    ("setting", "expected"),
     [
         ("text.source.vocab_size=80", "text.source.vocab_size: 90 -> 80"),
         ("text.sample_size=7", "text.sample_size: 200000 -> 7"),
@@ -49,27 +49,27 @@ def change(run: Path, *settings: str) -> None:
     ],
 )
 @pytest.mark.parametrize("checkpoints", [True, False])
-def test_what_the_run_has_learned_for_cannot_change(setting: str, told: str, checkpoints: bool, run: Path) -> None:
+def test_fixed_settings_cannot_change(setting: str, expected: str, checkpoints: bool, run: Path) -> None:
     if not checkpoints:
         shutil.rmtree(run / "checkpoints")
     change(run, setting, "model.encoder.dropout=0.2")
-    before = left_behind(run)
+    before = run_contents(run)
     with pytest.raises(UserError) as caught:
-        go_on(run)
-    assert str(caught.value).startswith(f"{run / 'config.yaml'}: {told}: this cannot change once a run has started")
-    assert left_behind(run) == before
+        resume_run(run)
+    assert str(caught.value).startswith(f"{run / 'config.yaml'}: {expected}: this cannot change once a run has started")
+    assert run_contents(run) == before
 
 
-def test_what_is_wrong_in_itself_is_told(run: Path) -> None:
+def test_invalid_settings_are_reported(run: Path) -> None:
     change(run, "train.steps=null", "train.validation.best_metric=ter")
     with pytest.raises(UserError) as caught:
-        go_on(run)
+        resume_run(run)
     assert "train.steps: is null" in str(caught.value)
     assert "train.validation.best_metric: 'ter' is not measured" in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("setting", "anew"),
+    ("setting", "reset"),
     [
         ("train.optimizer=adadelta", "the optimizer state"),
         ("train.optimizer={type: sgd, momentum: 0.5}", "the optimizer state"),
@@ -85,44 +85,44 @@ def test_what_is_wrong_in_itself_is_told(run: Path) -> None:
         ("train.seed=5", None),
     ],
 )
-def test_what_can_change_is_told_and_what_begins_anew_with_it(setting: str, anew: str | None, run: Path) -> None:
+def test_changed_settings_and_resets_are_reported(setting: str, reset: str | None, run: Path) -> None:
     change(run, setting, "train.steps=6", "train.log_every=2")
-    end, said = go_on(run)
+    end, messages = resume_run(run)
     assert end == "done"
-    (told,) = (line for line in said if line.startswith("the configuration has changed since step 4: "))
-    assert setting.split("=")[0] in told
-    assert told.partition(". Reset: ")[2] == (anew or "")
+    (message,) = (line for line in messages if line.startswith("the configuration has changed since step 4: "))
+    assert setting.split("=")[0] in message
+    assert message.partition(". Reset: ")[2] == (reset or "")
 
 
-def test_moments_of_another_optimiser_are_those_of_no_step(run: Path) -> None:
+def test_state_of_another_optimizer_is_reset(run: Path) -> None:
     change(run, "train.optimizer=adadelta", "train.steps=5")
-    go_on(run)
+    resume_run(run)
     moments = load_file(run / "checkpoints" / "step-00000005" / "optimizer.safetensors")
     assert {key.split(".")[1] for key in moments} == {"step", "square_avg", "acc_delta"}
     assert {float(moment) for key, moment in moments.items() if key.endswith(".step")} == {1.0}
 
 
-def test_the_best_is_the_first_that_is_measured_anew(run: Path) -> None:
+def test_best_model_is_reset_with_another_metric(run: Path) -> None:
     change(run, "train.validation.best_metric=loss", "train.steps=6")
-    go_on(run)
+    resume_run(run)
     metrics = json.loads((run / "best" / "metrics.json").read_text("utf-8"))
     assert metrics["step"] == 6
     state = json.loads((run / "checkpoints" / "step-00000006" / "state.json").read_text("utf-8"))
     assert state["best_score"] == metrics["validation"]["loss"]
 
 
-def test_a_run_that_does_not_tell_what_it_began_with_is_damaged(run: Path) -> None:
-    facts = json.loads((run / "data.json").read_text("utf-8"))
-    del facts["fixed_settings"]
-    (run / "data.json").write_text(json.dumps(facts), "utf-8")
+def test_missing_fixed_settings_are_reported_as_damage(run: Path) -> None:
+    data = json.loads((run / "data.json").read_text("utf-8"))
+    del data["fixed_settings"]
+    (run / "data.json").write_text(json.dumps(data), "utf-8")
     with pytest.raises(UserError, match=r"data\.json: is damaged at fixed_settings"):
-        go_on(run)
+        resume_run(run)
 
 
-def test_a_state_that_is_none_is_told(run: Path) -> None:
-    """Though its hash is right."""
+def test_invalid_state_is_reported(run: Path) -> None:
+    """Even if its hash matches the manifest."""
     (checkpoint,) = run.glob("checkpoints/step-00000004")
     (checkpoint / "state.json").write_text('{"best_score": 1, "validations_since_best": "often"}', "utf-8")
     write_manifest(checkpoint, {"kind": "checkpoint"})
     with pytest.raises(UserError, match=f"^{run / 'checkpoints'}: is damaged at validations_since_best"):
-        go_on(run)
+        resume_run(run)

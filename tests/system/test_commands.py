@@ -1,4 +1,4 @@
-"""train -> translate -> evaluate -> show, as a person would do it."""
+"""The main commands in the order of use: train, translate, evaluate, show."""
 
 import json
 import os
@@ -40,7 +40,7 @@ def scores_of(*arguments: str | Path) -> dict[str, float]:
     return {score["name"]: score["value"] for score in json.loads(result.out)}
 
 
-def test_a_run_folder_holds_what_it_should_and_no_more(run: Path) -> None:
+def test_run_folder_has_exactly_the_expected_files(run: Path) -> None:
     assert {path.name for path in run.iterdir()} == {
         "config.yaml",
         "data.json",
@@ -59,7 +59,7 @@ def test_a_run_folder_holds_what_it_should_and_no_more(run: Path) -> None:
         assert check_manifest(checkpoint).files.keys() == files
 
 
-def test_the_log_has_progress_and_validation(run: Path) -> None:
+def test_log_has_progress_and_validation(run: Path) -> None:
     steps = [record["step"] for record in records(run) if "validation" not in record]
     assert steps == [1, 20, 40, 60, 80]
     validations = [record for record in records(run) if "validation" in record]
@@ -68,16 +68,16 @@ def test_the_log_has_progress_and_validation(run: Path) -> None:
     assert validations[1]["validation"]["bleu"] > 10
 
 
-def test_the_configuration_is_kept_with_every_default(run: Path) -> None:
+def test_saved_configuration_has_all_defaults(run: Path) -> None:
     recipe = load_recipe(run.with_suffix(".yaml"))
     assert recipe.train.precision == "auto"
-    precision = choose_precision(recipe, torch.device("cpu")).precision  # what this machine has, written down
+    precision = choose_precision(recipe, torch.device("cpu")).precision  # chosen for this machine
     node = to_dict(with_precision(recipe, precision), REGISTRY)
     assert parse_yaml((run / "config.yaml").read_text("utf-8"), "config") == node
     assert json.loads((run / "best" / "config.json").read_text("utf-8")) == node
 
 
-def test_every_way_to_translate_gives_the_same(run: Path, corpus: Path, tmp_path: Path) -> None:
+def test_all_ways_to_translate_agree(run: Path, corpus: Path, tmp_path: Path) -> None:
     source, output = corpus / "test.src", tmp_path / "out.tgt"
     from_file = weft("translate", run, source)
     assert (from_file.code, from_file.err) == (0, "")
@@ -90,12 +90,12 @@ def test_every_way_to_translate_gives_the_same(run: Path, corpus: Path, tmp_path
     assert [translation.text for translation in api.load(run).translate(sources)] == from_file.lines
 
 
-def test_a_copied_model_folder_is_whole(run: Path, corpus: Path, tmp_path: Path) -> None:
+def test_copied_model_folder_translates(run: Path, corpus: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(run / "best", tmp_path / "elsewhere")
     assert weft("translate", copy, corpus / "test.src") == weft("translate", run, corpus / "test.src")
 
 
-def test_json_has_scores_pieces_and_alternatives(run: Path, corpus: Path) -> None:
+def test_json_has_scores_tokens_and_alternatives(run: Path, corpus: Path) -> None:
     source = corpus / "test.src"
     result = weft("translate", run, source, "--json", "--beam", "4", "--n-best", "3")
     rows = [json.loads(line) for line in result.lines]
@@ -106,33 +106,33 @@ def test_json_has_scores_pieces_and_alternatives(run: Path, corpus: Path) -> Non
         assert len(row["alternatives"]) == 3
         first = row["alternatives"][0]
         assert (first["text"], first["score"]) == (row["text"], row["score"])
-        for one in row["alternatives"]:
-            assert one.keys() == {"text", "score", "tokens", "token_scores", "finished", "ranking_score"}
-            assert len(one["token_scores"]) == len(one["tokens"])
-            assert one["tokens"][-1] == "<end>"
-            assert sum(one["token_scores"]) == pytest.approx(one["score"])
-            assert one["text"] == "".join(one["tokens"][:-1]).replace("▁", " ").removeprefix(" ")
+        for hypothesis in row["alternatives"]:
+            assert hypothesis.keys() == {"text", "score", "tokens", "token_scores", "finished", "ranking_score"}
+            assert len(hypothesis["token_scores"]) == len(hypothesis["tokens"])
+            assert hypothesis["tokens"][-1] == "<end>"
+            assert sum(hypothesis["token_scores"]) == pytest.approx(hypothesis["score"])
+            assert hypothesis["text"] == "".join(hypothesis["tokens"][:-1]).replace("▁", " ").removeprefix(" ")
     assert [row["text"] for row in rows] == weft("translate", run, source, "--beam", "4").lines
 
 
-def test_a_beam_of_one_is_the_greedy_search_of_the_recipe(run: Path, corpus: Path) -> None:
+def test_beam_of_one_equals_greedy_search(run: Path, corpus: Path) -> None:
     greedy = weft("translate", run, corpus / "test.src")
     assert weft("translate", run, corpus / "test.src", "--beam", "1") == greedy
     assert weft("translate", run, corpus / "test.src", "--set", "translate.search={type: beam, size: 1}") == greedy
     assert weft("translate", run, corpus / "test.src", "--set", "translate.batch_tokens=1") == greedy
 
 
-def test_evaluating_gives_the_number_of_the_validation(run: Path, corpus: Path, tmp_path: Path) -> None:
+def test_evaluate_reproduces_validation_scores(run: Path, corpus: Path, tmp_path: Path) -> None:
     valid = json.loads((run / "best" / "metrics.json").read_text("utf-8"))["validation"]
     output = tmp_path / "out.tgt"
-    found = scores_of(run, corpus / "valid.src", corpus / "valid.tgt", "--output", output)
-    assert found.keys() == {"bleu", "chrf", "ter", "exact", "wer", "cer"}
-    assert (found["bleu"], found["chrf"]) == (valid["bleu"], valid["chrf"])
-    assert scores_of(output, corpus / "valid.tgt") == found
+    scores = scores_of(run, corpus / "valid.src", corpus / "valid.tgt", "--output", output)
+    assert scores.keys() == {"bleu", "chrf", "ter", "exact", "wer", "cer"}
+    assert (scores["bleu"], scores["chrf"]) == (valid["bleu"], valid["chrf"])
+    assert scores_of(output, corpus / "valid.tgt") == scores
     assert output.read_bytes() == weft("translate", run, corpus / "valid.src").out
 
 
-def test_evaluating_with_several_references(runs: dict[str, Path], corpus: Path, tmp_path: Path) -> None:
+def test_evaluate_with_several_references(runs: dict[str, Path], corpus: Path, tmp_path: Path) -> None:
     output = tmp_path / "out.tgt"
     output.write_bytes(weft("translate", runs["bahdanau"], corpus / "test.src").out)
     scores = scores_of(output, corpus / "test.tgt", output, "--metric", "exact", "--metric", "cer")
@@ -142,32 +142,32 @@ def test_evaluating_with_several_references(runs: dict[str, Path], corpus: Path,
     assert table[0].startswith("bleu  100.00 ± 0.00  higher is better  nrefs:2|")
 
 
-def test_evaluating_on_a_table(runs: dict[str, Path], corpus: Path, tmp_path: Path) -> None:
+def test_evaluate_on_a_table(runs: dict[str, Path], corpus: Path, tmp_path: Path) -> None:
     sources, targets = lines_of(corpus / "test.src"), lines_of(corpus / "test.tgt")
     outputs = weft("translate", runs["bahdanau"], corpus / "test.src").lines
     table, output = tmp_path / "test.tsv", tmp_path / "out.tgt"
     write_rows(table, zip(sources, targets, strict=True))
-    found = scores_of(runs["bahdanau"], table, "--output", output)
-    assert found == scores_of(runs["bahdanau"], corpus / "test.src", corpus / "test.tgt")
-    assert found == scores_of(output, table)
-    assert found["exact"] < 100
+    scores = scores_of(runs["bahdanau"], table, "--output", output)
+    assert scores == scores_of(runs["bahdanau"], corpus / "test.src", corpus / "test.tgt")
+    assert scores == scores_of(output, table)
+    assert scores["exact"] < 100
     write_rows(table, [(sources[0], targets[0]), *zip(sources[1:], targets[1:], outputs[1:], strict=True)])
-    right = 100.0 if outputs[0] == targets[0] else 95.0
-    assert scores_of(runs["bahdanau"], table, "--metric", "exact") == {"exact": right}
+    expected = 100.0 if outputs[0] == targets[0] else 95.0
+    assert scores_of(runs["bahdanau"], table, "--metric", "exact") == {"exact": expected}
 
 
 def write_rows(path: Path, rows: Iterable[Sequence[str]]) -> None:
     path.write_text("".join("\t".join(row) + "\n" for row in rows), "utf-8", newline="\n")
 
 
-def test_the_corpora_are_listed() -> None:
+def test_datasets_are_listed() -> None:
     result = weft("datasets", "list")
     assert (result.code, result.err) == (0, "")
     assert [line.split()[0] for line in result.lines[1:4]] == ["tatoeba-en-es", "cmudict", "codespell"]
     assert result.lines[-1] == "Download one: weft datasets download NAME"
 
 
-def test_show_tells_what_a_model_is(run: Path) -> None:
+def test_show_describes_a_model(run: Path) -> None:
     result = weft("show", run)
     assert (result.code, result.err) == (0, "")
     head, _, settings = result.out.decode("utf-8").partition("\n\n")
@@ -177,14 +177,14 @@ def test_show_tells_what_a_model_is(run: Path) -> None:
     assert "validation at step" in head
 
 
-def test_show_writes_the_defaults_of_a_recipe_out(corpus: Path, tmp_path: Path) -> None:
+def test_show_prints_recipe_with_defaults(corpus: Path, tmp_path: Path) -> None:
     path = toys.write_recipe(tmp_path / "recipe.yaml", toys.recipe(corpus))
     result = weft("show", path, "model.encoder.layers=3", "train.seed=7")
     expected = to_dict(load_recipe(path, ["model.encoder.layers=3", "train.seed=7"]), REGISTRY)
     assert parse_yaml(result.out.decode("utf-8"), "shown") == expected
 
 
-def test_help_comes_without_the_heavy_libraries() -> None:
+def test_help_imports_no_heavy_libraries() -> None:
     script = (
         "import sys\n"
         "from weft.cli.main import main\n"
@@ -200,8 +200,8 @@ def test_help_comes_without_the_heavy_libraries() -> None:
 
 
 @pytest.mark.slow
-def test_as_a_module_whatever_the_terminal_can_show(runs: dict[str, Path]) -> None:
-    """Text is UTF-8, also where the system says otherwise."""
+def test_module_output_is_utf8_with_ascii_terminal(runs: dict[str, Path]) -> None:
+    """Output is UTF-8 even if PYTHONIOENCODING sets another encoding."""
     environment = {**os.environ, "PYTHONIOENCODING": "ascii", "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-m", "weft", "translate", str(runs["bahdanau"]), "--json"]
     line = "the kleine Kätzchen 🐈 sees"

@@ -1,4 +1,4 @@
-"""weft translate --interactive: in a pipe, and at a terminal."""
+"""`weft translate --interactive` with a pipe and with a terminal."""
 
 import fcntl
 import os
@@ -13,61 +13,63 @@ from pathlib import Path
 
 import pytest
 
-from system.commands import CONTEXT, PATIENCE, weft
+from system.commands import CONTEXT, TIMEOUT, weft
 
 SENTENCE = "the red cat sees a dog"
 
 
-def test_lines_of_a_pipe_are_answered_as_if_they_were_typed(runs: dict[str, Path]) -> None:
+def test_piped_lines_are_handled_like_typed_lines(runs: dict[str, Path]) -> None:
     plain = weft("translate", runs["bahdanau"], stdin=f"{SENTENCE}\n".encode()).lines[0]
     lines = [SENTENCE, ":1", ":beam 3", ":attention", "", ":bem", ":quit", "a dog"]
-    done = weft("translate", runs["bahdanau"], "--interactive", stdin="".join(f"{line}\n" for line in lines).encode())
-    assert (done.code, done.err) == (0, "")
-    assert [line for line in done.lines if line.startswith("> ")] == [f"> {line}" for line in lines[:-1]]
-    shown = "\n".join(done.lines)
-    for told in (*plain.split(), "current", "outputs of the search", "did you mean :beam?", "<end>"):
-        assert told in shown
+    result = weft("translate", runs["bahdanau"], "--interactive", stdin="".join(f"{line}\n" for line in lines).encode())
+    assert (result.code, result.err) == (0, "")
+    assert [line for line in result.lines if line.startswith("> ")] == [f"> {line}" for line in lines[:-1]]
+    shown = "\n".join(result.lines)
+    for text in (*plain.split(), "current", "outputs of the search", "did you mean :beam?", "<end>"):
+        assert text in shown
     assert "\x1b" not in shown
 
 
-def test_what_is_asked_of_every_sentence_holds(runs: dict[str, Path]) -> None:
-    done = weft("translate", runs["transformer"], "-i", "-v", "--prefix", "un hundo", "--n-best", "2", stdin=b"a cat\n")
-    assert (done.code, done.err) == (0, "weft: backend torch: --interactive is set\n")
-    assert "chosen up to position 2" in "\n".join(done.lines)
-    assert sum(line.count("un hundo") for line in done.lines) == 2
+def test_command_line_options_apply_to_every_sentence(runs: dict[str, Path]) -> None:
+    result = weft(
+        "translate", runs["transformer"], "-i", "-v", "--prefix", "un hundo", "--n-best", "2", stdin=b"a cat\n"
+    )
+    assert (result.code, result.err) == (0, "weft: backend torch: --interactive is set\n")
+    assert "chosen up to position 2" in "\n".join(result.lines)
+    assert sum(line.count("un hundo") for line in result.lines) == 2
 
 
-def test_what_is_no_text_is_told(runs: dict[str, Path]) -> None:
-    done = weft("translate", runs["bahdanau"], "-i", stdin=b"caf\xe9\n")
-    assert done.code == 2
-    assert "standard input, line 1: not UTF-8" in done.err
+def test_invalid_utf8_is_reported(runs: dict[str, Path]) -> None:
+    result = weft("translate", runs["bahdanau"], "-i", stdin=b"caf\xe9\n")
+    assert result.code == 2
+    assert "standard input, line 1: not UTF-8" in result.err
 
 
 class Terminal:
-    """A command at a terminal of its own."""
+    """A command in a pseudo-terminal."""
 
     def __init__(self, *arguments: str | Path):
         self.screen, own = pty.openpty()
-        self.process = CONTEXT.Process(target=be_at, args=(os.ttyname(own), tuple(map(str, arguments))))
+        self.process = CONTEXT.Process(target=run_in_terminal, args=(os.ttyname(own), tuple(map(str, arguments))))
         self.process.start()
         self.shown = ""
-        self.own = own  # open as long as somebody looks at the screen
+        self.own = own  # keeps the terminal open until close()
 
     def press(self, keys: str) -> None:
         os.write(self.screen, keys.encode())
 
     def interrupt(self) -> None:
-        """Ctrl-C, once the command sleeps: a signal between what readline shows and its waiting is not seen by it."""
-        end = time.monotonic() + PATIENCE
+        """Press Ctrl-C once the process sleeps: readline misses a signal between its output and its wait."""
+        end = time.monotonic() + TIMEOUT
         state = Path(f"/proc/{self.process.pid}/stat")
         while state.read_text().rpartition(")")[2].split()[0] != "S":
-            assert time.monotonic() < end, "the command never waits"
+            assert time.monotonic() < end, "the command never sleeps"
             time.sleep(0.01)
         self.press("\x03")
 
     def wait_for(self, pattern: str) -> str:
-        """What was shown until now, when this is the last of it; then it is forgotten."""
-        end = time.monotonic() + PATIENCE
+        """Wait until the output matches; return the output since the last call."""
+        end = time.monotonic() + TIMEOUT
         while not re.search(pattern, self.shown):
             assert time.monotonic() < end, self.shown
             if select.select([self.screen], [], [], 1)[0]:
@@ -75,9 +77,9 @@ class Terminal:
         shown, self.shown = self.shown, ""
         return shown
 
-    def leave(self) -> int | None:
-        """The code with which the command ends."""
-        self.process.join(PATIENCE)
+    def exit_code(self) -> int | None:
+        """Wait for the command to end; return its exit code."""
+        self.process.join(TIMEOUT)
         return self.process.exitcode
 
     def close(self) -> None:
@@ -87,8 +89,8 @@ class Terminal:
         os.close(self.screen)
 
 
-def be_at(name: str, arguments: tuple[str, ...]) -> None:
-    """In a new process: be a command whose terminal this is, so that keys such as Ctrl-C go to it."""
+def run_in_terminal(name: str, arguments: tuple[str, ...]) -> None:
+    """In a new process: run a command with this controlling terminal, so that Ctrl-C reaches it."""
     from weft.cli.main import main
 
     os.setsid()
@@ -104,14 +106,14 @@ def be_at(name: str, arguments: tuple[str, ...]) -> None:
 
 @pytest.fixture
 def terminal(runs: dict[str, Path]) -> Iterator[Terminal]:
-    """Where somebody has begun to talk with a model."""
-    one = Terminal("translate", runs["bahdanau"], "--interactive")
-    one.wait_for(r"Type a sentence[^>]*> $")
-    yield one
-    one.close()
+    """A terminal that shows the first prompt."""
+    terminal = Terminal("translate", runs["bahdanau"], "--interactive")
+    terminal.wait_for(r"Type a sentence[^>]*> $")
+    yield terminal
+    terminal.close()
 
 
-def test_a_person_types_changes_their_mind_and_leaves(terminal: Terminal) -> None:
+def test_ctrl_c_clears_the_line_and_ctrl_d_exits(terminal: Terminal) -> None:
     terminal.press("never mind")
     terminal.wait_for("never mind$")
     terminal.interrupt()
@@ -125,9 +127,9 @@ def test_a_person_types_changes_their_mind_and_leaves(terminal: Terminal) -> Non
     again = terminal.wait_for(r"(?s:log-probability.*> $)")
     assert first.endswith(again)
     terminal.press("\x04")
-    assert terminal.leave() == 0
+    assert terminal.exit_code() == 0
 
 
-def test_nothing_that_was_begun_is_nothing_to_give_up(terminal: Terminal) -> None:
+def test_ctrl_c_on_an_empty_line_exits(terminal: Terminal) -> None:
     terminal.interrupt()
-    assert terminal.leave() == 130
+    assert terminal.exit_code() == 130

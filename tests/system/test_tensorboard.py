@@ -1,4 +1,4 @@
-"""Event files for TensorBoard, read by its own reader: they tell what the log tells."""
+"""TensorBoard event files have the same values as the log."""
 
 import shutil
 from pathlib import Path
@@ -7,21 +7,21 @@ import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from system import toys
-from system.following import go_on, interrupt_after, left_behind, train
+from system.training_runs import interrupt_after, resume_run, run_contents, train
 from weft.checkpoints.run_log import CurvePoints, curve_points, read_history
 from weft.core.errors import UserError
 from weft.training import log_writer
 
 
-def shown(run: Path) -> dict[str, CurvePoints]:
-    """Each curve as TensorBoard has it."""
+def event_curves(run: Path) -> dict[str, CurvePoints]:
+    """Return the curves that TensorBoard reads."""
     events = EventAccumulator(str(run / "tensorboard"))
     events.Reload()
-    return {name: [(one.step, one.value) for one in events.Scalars(name)] for name in events.Tags()["scalars"]}
+    return {name: [(event.step, event.value) for event in events.Scalars(name)] for name in events.Tags()["scalars"]}
 
 
-def told(run: Path) -> dict[str, CurvePoints]:
-    """The same as the log has it."""
+def log_curves(run: Path) -> dict[str, CurvePoints]:
+    """Return the same curves from the log."""
     history = read_history(run / "log.jsonl")
     names = {
         "training": ("loss", "learning_rate", "gradient_norm", "tokens_per_second"),
@@ -31,20 +31,20 @@ def told(run: Path) -> dict[str, CurvePoints]:
     return {f"{group}/{name}": curve_points(groups[group], name) for group in groups for name in names[group]}
 
 
-def test_a_run_that_was_stopped_has_each_point_once(
-    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Killed after step 14, with a checkpoint of step 10 alone; what came after that comes again."""
+def test_resumed_run_has_each_point_once(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Interrupted after step 14 with only the checkpoint of step 10: steps 11 to 14 are logged again."""
     run, node = tmp_path / "run", toys.recipe(corpus)
     node["train"]["tensorboard"] = True
     interrupt_after(monkeypatch, 14)
     assert train(node, run) == "interrupted"
-    assert {name: curve for name, curve in shown(run).items() if name in told(run)} == approximately(told(run))
+    assert {name: curve for name, curve in event_curves(run).items() if name in log_curves(run)} == approximately(
+        log_curves(run)
+    )
     shutil.rmtree(run / "checkpoints" / "step-00000014")
-    assert go_on(run)[0] == "done"
-    curves = shown(run)
+    assert resume_run(run)[0] == "done"
+    curves = event_curves(run)
     assert [step for step, _ in curves["training/loss"]] == [1, 3, 6, 9, 12, 15, 18, 21, 24]
-    assert {name: curve for name, curve in curves.items() if name in told(run)} == approximately(told(run))
+    assert {name: curve for name, curve in curves.items() if name in log_curves(run)} == approximately(log_curves(run))
     events = EventAccumulator(str(run / "tensorboard"))
     events.Reload()
     (first, *_) = events.Tensors("translations/1/text_summary")
@@ -53,23 +53,25 @@ def test_a_run_that_was_stopped_has_each_point_once(
 
 
 def approximately(curves: dict[str, CurvePoints]) -> dict[str, list[tuple[int, object]]]:
-    """Events have numbers of 32 bits."""
+    """Events are float32."""
     return {name: [(step, pytest.approx(value, rel=1e-5)) for step, value in curve] for name, curve in curves.items()}
 
 
-def test_events_that_are_wanted_later_begin_with_the_log(
+def test_events_enabled_later_start_with_the_logged_values(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     interrupt_after(monkeypatch, 7)
     train(toys.recipe(corpus, steps=9), tmp_path / "run")
-    assert not any("tensorboard/" in name for name in left_behind(tmp_path / "run"))
+    assert not any("tensorboard/" in name for name in run_contents(tmp_path / "run"))
     config = tmp_path / "run" / "config.yaml"
     config.write_text(config.read_text("utf-8").replace("tensorboard: false", "tensorboard: true"))
-    assert go_on(tmp_path / "run")[0] == "done"
-    assert [step for step, _ in shown(tmp_path / "run")["training/loss"]] == [1, 3, 6, 9]
+    assert resume_run(tmp_path / "run")[0] == "done"
+    assert [step for step, _ in event_curves(tmp_path / "run")["training/loss"]] == [1, 3, 6, 9]
 
 
-def test_without_its_package_nothing_begins(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_package_is_reported_before_training(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(log_writer, "find_spec", lambda _: None)
     node = toys.recipe(corpus)
     node["train"]["tensorboard"] = True

@@ -1,4 +1,4 @@
-"""Two ranks on two machines (network namespaces) that share neither a token cache nor a working folder, by torchrun."""
+"""torchrun on two nodes (network namespaces) that share neither a token cache nor a working folder."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -9,28 +9,33 @@ from torch.testing import assert_close
 
 from system import toys
 from system.commands import weft
-from system.following import left_behind
-from system.nodes import PORT, Node, address_of, ended, two_nodes, wait_for_step
+from system.nodes import PORT, Node, address_of, two_nodes, wait_for_result, wait_for_step
+from system.training_runs import run_contents
 
 STEPS = 16
 NO_DROPOUT = [f"model.{slot}.dropout=0" for slot in ("source", "encoder", "target", "decoder")]
-EXACT = [*NO_DROPOUT, "train.optimizer=sgd", "train.schedule.learning_rate=0.3"]  # Adam makes steps of what should be 0
+# SGD, because Adam amplifies rounding errors.
+EXACT = [
+    *NO_DROPOUT,
+    "train.optimizer=sgd",
+    "train.schedule.learning_rate=0.3",
+]
 
 
-def by_number(node: Node) -> list[str]:
-    """Each machine is told its number, and where the first is."""
+def static_options(node: Node) -> list[str]:
+    """torchrun options with the node's number and the address of the first node."""
     return ["--node-rank", str(node.number), "--master-addr", address_of(0), "--master-port", str(PORT)]
 
 
-def by_rendezvous(node: Node) -> list[str]:
-    """The machines number themselves at the place where they meet."""
+def rendezvous_options(node: Node) -> list[str]:
+    """torchrun options for the c10d rendezvous, which assigns the numbers."""
     return [
         *("--rdzv-backend", "c10d", "--rdzv-endpoint", f"{address_of(0)}:{PORT}", "--rdzv-id", "toy"),
         *("--rdzv-conf", f"is_host={int(node.number == 0)}", "--local-addr", node.address),
     ]
 
 
-MEETINGS = {"numbers": by_number, "rendezvous": by_rendezvous}
+LAUNCH_OPTIONS = {"numbers": static_options, "rendezvous": rendezvous_options}
 
 
 @pytest.fixture(scope="module")
@@ -41,45 +46,43 @@ def recipe(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def alone(recipe: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The run of one process."""
-    run = tmp_path_factory.mktemp("alone") / "run"
+def single_process_run(recipe: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The run of a single process."""
+    run = tmp_path_factory.mktemp("single") / "run"
     assert weft("train", recipe, *EXACT, "--out", run).code == 0
     return run
 
 
-def options(meet: Callable[[Node], list[str]], node: Node) -> list[str]:
-    return ["--nnodes", "2", "--nproc-per-node", "1", "--max-restarts", "2", *meet(node)]
+def options(launch_options: Callable[[Node], list[str]], node: Node) -> list[str]:
+    return ["--nnodes", "2", "--nproc-per-node", "1", "--max-restarts", "2", *launch_options(node)]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("meeting", MEETINGS)
-def test_two_nodes_do_what_one_process_does(meeting: str, recipe: Path, alone: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("launch", LAUNCH_OPTIONS)
+def test_two_nodes_match_a_single_process(launch: str, recipe: Path, single_process_run: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     with two_nodes(tmp_path) as nodes:
         command: list[str | Path] = ["train", recipe, *EXACT, "--out", run]
-        started = [node.start(options(MEETINGS[meeting], node), command) for node in nodes]
-        results = [ended(node, process) for node, process in zip(nodes, started, strict=True)]
+        started = [node.start(options(LAUNCH_OPTIONS[launch], node), command) for node in nodes]
+        results = [wait_for_result(node, process) for node, process in zip(nodes, started, strict=True)]
     assert [result.code for result in results] == [0, 0], results[0].err + results[1].err
-    found, wanted = (load_file(folder / "last" / "weights.safetensors") for folder in (run, alone))
-    assert_close(found, wanted, atol=1e-5, rtol=0)
+    found, expected = (load_file(folder / "last" / "weights.safetensors") for folder in (run, single_process_run))
+    assert_close(found, expected, atol=1e-5, rtol=0)
 
 
 @pytest.mark.slow
-def test_a_node_that_dies_is_started_again_and_the_run_ends_as_if_nothing_had_been(
-    recipe: Path, tmp_path: Path
-) -> None:
+def test_run_with_a_restarted_node_ends_like_an_undisturbed_run(recipe: Path, tmp_path: Path) -> None:
     undisturbed, run = tmp_path / "undisturbed", tmp_path / "run"
     with two_nodes(tmp_path) as nodes:
-        for out, dies in ((undisturbed, False), (run, True)):
+        for out, kill in ((undisturbed, False), (run, True)):
             command: list[str | Path] = ["train", recipe, "--out", out]
-            first, second = (node.start(options(by_number, node), command) for node in nodes)
-            if dies:
-                wait_for_step(out / "log.jsonl", 4, nodes[0])  # there is a checkpoint, and most is yet to come
+            first, second = (node.start(options(static_options, node), command) for node in nodes)
+            if kill:
+                wait_for_step(out / "log.jsonl", 4, nodes[0])  # after the first checkpoint
                 nodes[1].kill()
                 second.wait()
-                second = nodes[1].start(options(by_number, nodes[1]), command)
-            results = [ended(node, process) for node, process in zip(nodes, (first, second), strict=True)]
+                second = nodes[1].start(options(static_options, nodes[1]), command)
+            results = [wait_for_result(node, process) for node, process in zip(nodes, (first, second), strict=True)]
             assert [result.code for result in results] == [0, 0], results[0].err + results[1].err
     assert "resuming after step" in results[0].err
-    assert left_behind(run) == left_behind(undisturbed)
+    assert run_contents(run) == run_contents(undisturbed)

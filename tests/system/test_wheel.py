@@ -1,4 +1,4 @@
-"""The wheel, installed into an environment of its own with nothing else of the repository in reach, does its work."""
+"""The wheel works when installed into a new environment, without the repository."""
 
 import os
 import re
@@ -16,11 +16,11 @@ from system import toys
 
 ROOT = Path(__file__).parents[2]
 PIP = ("-m", "pip", "--quiet", "--disable-pip-version-check")
-PATIENCE = 600
+TIMEOUT = 600
 
 
-class Installed:
-    """An environment with the wheel, and a folder with data that is not in the repository."""
+class Environment:
+    """A virtual environment with the wheel, and a data folder outside the repository."""
 
     def __init__(self, folder: Path):
         self.folder, self.bin = folder, folder / "environment" / "bin"
@@ -28,22 +28,22 @@ class Installed:
     def run(self, *command: str | Path, code: int = 0) -> str:
         """Run a program of the environment and return what it printed."""
         environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
-        done = subprocess.run(
+        result = subprocess.run(
             [self.bin / command[0], *command[1:]],
             cwd=self.folder,
             env={**environment, "WEFT_CACHE": str(self.folder / "cache"), "OMP_NUM_THREADS": "1"},
             capture_output=True,
             text=True,
-            timeout=PATIENCE,
+            timeout=TIMEOUT,
         )
-        assert done.returncode == code, done.stderr
-        return done.stdout + done.stderr
+        assert result.returncode == code, result.stderr
+        return result.stdout + result.stderr
 
     def install(self, *requirements: str) -> None:
         self.run("python", *PIP, "install", "--constraint", str(ROOT / "constraints.txt"), *requirements)
 
     @contextmanager
-    def serving(self, *arguments: str) -> Iterator[str]:
+    def serve(self, *arguments: str) -> Iterator[str]:
         """Serve a model at a free port; yield the address."""
         command = [str(self.bin / "weft"), "serve", *arguments, "--port", "0"]
         with subprocess.Popen(command, cwd=self.folder, stderr=subprocess.PIPE, text=True) as process:
@@ -56,25 +56,25 @@ class Installed:
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Environment:
     folder = tmp_path_factory.mktemp("wheel")
     source = folder / "source"
-    kept = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout.split(b"\0")
-    for name in filter(None, map(os.fsdecode, kept)):
+    names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout.split(b"\0")
+    for name in filter(None, map(os.fsdecode, names)):
         if name.startswith("src/") or name in ("pyproject.toml", "README.md", "LICENSE"):
             (source / name).parent.mkdir(parents=True, exist_ok=True)
             (source / name).write_bytes((ROOT / name).read_bytes())
     wheels = folder / "wheels"
     subprocess.run([sys.executable, *PIP, "wheel", "--no-deps", "--wheel-dir", wheels, source], check=True)
     subprocess.run([sys.executable, "-m", "venv", folder / "environment"], check=True)
-    there = Installed(folder)
-    there.install(*map(str, wheels.glob("*.whl")))
+    environment = Environment(folder)
+    environment.install(*map(str, wheels.glob("*.whl")))
     toys.write_corpus(folder)
-    return there
+    return environment
 
 
 @pytest.mark.slow
-def test_the_base_install_trains_translates_and_evaluates(installed: Installed) -> None:
+def test_base_install_trains_translates_and_evaluates(installed: Environment) -> None:
     assert "multi30k-en-de" in installed.run("weft", "recipes")
     installed.run(
         "weft",
@@ -91,9 +91,9 @@ def test_the_base_install_trains_translates_and_evaluates(installed: Installed) 
     for command, extra in ((["serve", "run"], "serve"), (["report", "run"], "plots")):
         assert f"pip install 'weft[{extra}]'" in installed.run("weft", *command, code=2)
     installed.install("weft[serve,plots,fast]")
-    with installed.serving("run", "--languages", "en:eo") as address:
-        assert "<html" in httpx2.get(address, timeout=PATIENCE).text
+    with installed.serve("run", "--languages", "en:eo") as address:
+        assert "<html" in httpx2.get(address, timeout=TIMEOUT).text
         body = {"q": "the red cat", "source": "en", "target": "eo"}
-        assert httpx2.post(f"{address}/translate", json=body, timeout=PATIENCE).status_code == 200
+        assert httpx2.post(f"{address}/translate", json=body, timeout=TIMEOUT).status_code == 200
     installed.run("weft", "report", "run")
     assert "<html" in (installed.folder / "report.html").read_text("utf-8")

@@ -16,26 +16,26 @@ NOUNS = {"cat": "kato", "dog": "hundo", "tree": "arbo", "house": "kaso", "river"
 VERBS = {"sees": "videt", "hears": "audet", "finds": "trovet", "has": "havet"}
 
 
-def sentence(draws: Random) -> tuple[str, str]:
-    """One pair of lines."""
-    verb = draws.choice(list(VERBS))
-    (source_subject, target_subject), (source_object, target_object) = phrase(draws), phrase(draws)
+def sentence(rng: Random) -> tuple[str, str]:
+    """Draw a sentence pair."""
+    verb = rng.choice(list(VERBS))
+    (source_subject, target_subject), (source_object, target_object) = phrase(rng), phrase(rng)
     return f"{source_subject} {verb} {source_object}", f"{target_subject} {VERBS[verb]} {target_object}"
 
 
-def phrase(draws: Random) -> tuple[str, str]:
-    article, noun = draws.choice(list(ARTICLES)), draws.choice(list(NOUNS))
-    if draws.random() < 0.5:
+def phrase(rng: Random) -> tuple[str, str]:
+    article, noun = rng.choice(list(ARTICLES)), rng.choice(list(NOUNS))
+    if rng.random() < 0.5:
         return f"{article} {noun}", f"{ARTICLES[article]} {NOUNS[noun]}"
-    adjective = draws.choice(list(ADJECTIVES))
+    adjective = rng.choice(list(ADJECTIVES))
     return f"{article} {adjective} {noun}", f"{ARTICLES[article]} {NOUNS[noun]} {ADJECTIVES[adjective]}"
 
 
 def write_corpus(folder: Path, seed: int = 1) -> Path:
-    """train (400 pairs), valid and test (20 each), as two files each."""
-    draws = Random(seed)
+    """Write train (400 pairs), valid and test (20 each), as two files each."""
+    rng = Random(seed)
     for name, count in (("train", 400), ("valid", 20), ("test", 20)):
-        write_pairs(folder / name, [sentence(draws) for _ in range(count)])
+        write_pairs(folder / name, [sentence(rng) for _ in range(count)])
     return folder
 
 
@@ -46,7 +46,7 @@ def write_pairs(stem: Path, pairs: list[tuple[str, str]]) -> None:
 
 
 def files(name: str) -> list[str]:
-    """The two files of a split."""
+    """Return the names of the two files of a split."""
     return [f"{name}.src", f"{name}.tgt"]
 
 
@@ -68,7 +68,7 @@ FAMILIES: dict[str, dict[str, Any]] = {"transformer": TRANSFORMER, "bahdanau": B
 
 
 def recipe(folder: Path, family: str = "transformer", steps: int = 24) -> dict[str, Any]:
-    """Everything that can differ between two runs is on: both kinds of dropout, accumulation, an average."""
+    """A short run that uses all sources of randomness and state: dropout, BPE dropout, accumulation, averaging."""
     return {
         "data": {
             "folder": str(folder),
@@ -94,7 +94,7 @@ def recipe(folder: Path, family: str = "transformer", steps: int = 24) -> dict[s
 
 
 def learning_recipe(folder: Path, family: str) -> dict[str, Any]:
-    """Enough steps to learn some of the language."""
+    """A run long enough to learn some of the language."""
     node = recipe(folder, family, steps=80)
     node["text"] = {"source": "word"}
     node["train"] |= {

@@ -1,4 +1,4 @@
-"""Small models that have learned nothing, of several kinds, in memory and in folders."""
+"""Small untrained models of several architectures, in memory and in folders."""
 
 from pathlib import Path
 from typing import Any
@@ -28,16 +28,16 @@ SUTSKEVER: dict[str, Any] = BAHDANAU | {"decoder": {"type": "sutskever", "cell":
 LANGUAGE: dict[str, Any] = TRANSFORMER | {"source": "none", "encoder": "none"}
 CTC: dict[str, Any] = BAHDANAU | {"target": "none", "decoder": "none", "frame_head": {"type": "ctc", "upsample": 2}}
 JOINT: dict[str, Any] = BAHDANAU | {"frame_head": {"type": "ctc", "upsample": 2}}
-INSTANT: dict[str, Any] = CTC | {"frame_head": {"type": "aligned", "length_prediction": "classifier"}}
-INSTANT_TO_MARK: dict[str, Any] = CTC | {"frame_head": {"type": "aligned", "length_prediction": "eos"}}
+ALIGNED: dict[str, Any] = CTC | {"frame_head": {"type": "aligned", "length_prediction": "classifier"}}
+ALIGNED_EOS: dict[str, Any] = CTC | {"frame_head": {"type": "aligned", "length_prediction": "eos"}}
 FAMILIES = {"transformer": TRANSFORMER, "bahdanau": BAHDANAU, "sutskever": SUTSKEVER}
 
 
-def letters(learner: TokenizerTrainer | None = None) -> Tokenizer:
-    return (learner or CharacterTokenizerTrainer()).train(LETTERS)
+def letter_tokenizer(trainer: TokenizerTrainer | None = None) -> Tokenizer:
+    return (trainer or CharacterTokenizerTrainer()).train(LETTERS)
 
 
-def untrained(
+def untrained_model(
     model: dict[str, Any],
     seed: int = 1,
     *,
@@ -45,26 +45,26 @@ def untrained(
     target: Tokenizer | None = None,
     translate: dict[str, Any] | None = None,
 ) -> TrainedModel:
-    """A model of the letters a to e, unless it has other pieces; with large weights, so that it has opinions."""
+    """Return a model with large random weights; its tokens are the letters a to e by default."""
     monolingual = model["encoder"] == "none"
     node: dict[str, Any] = {
         "data": {"max_length": 12, "monolingual": monolingual},
-        "text": {"source": "character", "joint": source is None, "target_order": (target or letters()).order},
+        "text": {"source": "character", "joint": source is None, "target_order": (target or letter_tokenizer()).order},
         "model": model,
         "translate": {"max_length_factor": 1.0, "max_length_extra": 3, **(translate or {})},
     }
     recipe = load_recipe(node)
-    target = target or letters()
-    source = source or (target if target.order == "forward" else letters())
+    target = target or letter_tokenizer()
+    source = source or (target if target.order == "forward" else letter_tokenizer())
     torch.manual_seed(seed)
-    made = build_model(recipe.model, source.vocabulary(), target.vocabulary(), joint=recipe.text.joint).double().eval()
+    built = build_model(recipe.model, source.vocabulary(), target.vocabulary(), joint=recipe.text.joint).double().eval()
     with torch.no_grad():
-        for weight in made.parameters():
+        for weight in built.parameters():
             weight.mul_(3)
-    return TrainedModel(made, source, target, recipe, {})
+    return TrainedModel(built, source, target, recipe, {})
 
 
-def saved(folder: Path, trained: TrainedModel) -> Path:
-    """The model in a folder, in single precision as every folder has it."""
+def save_model_folder(folder: Path, trained: TrainedModel) -> Path:
+    """Save the model in single precision and return its folder."""
     save_model(folder, trained, {name: weight.float() for name, weight in model_weights(trained.model).items()})
     return folder

@@ -1,4 +1,4 @@
-"""Batches: every pair once an epoch, within the budget, with little padding, in an order that can be had again."""
+"""Batches: every pair once per epoch, within the token budget, with little padding, in a reproducible order."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,12 +22,12 @@ PAIRS = 3000
 
 @pytest.fixture(scope="module")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> TokenCache:
-    """Lengths as sentences have them: log-normal, and the target about as long as the source."""
+    """Pairs with log-normal lengths, the target about as long as the source."""
     folder: Path = tmp_path_factory.mktemp("batches")
-    draws = np.random.default_rng(1)
-    source = np.clip(np.exp(draws.normal(3.0, 0.6, PAIRS)), 1, 250).astype(int)
-    target = np.clip(source * np.exp(draws.normal(0.05, 0.25, PAIRS)), 1, 250).astype(int)
-    lines = [" ".join(map(str, draws.integers(100, size=length))) for length in (*source, *target)]
+    rng = np.random.default_rng(1)
+    source = np.clip(np.exp(rng.normal(3.0, 0.6, PAIRS)), 1, 250).astype(int)
+    target = np.clip(source * np.exp(rng.normal(0.05, 0.25, PAIRS)), 1, 250).astype(int)
+    lines = [" ".join(map(str, rng.integers(100, size=length))) for length in (*source, *target)]
     text = "".join(f"{lines[number]}\t{lines[PAIRS + number]}\n" for number in range(PAIRS))
     (folder / "pairs.tsv").write_text("1\t\n" + text)
     return open_training_cache(
@@ -35,42 +35,42 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> TokenCache:
     )
 
 
-def same(one: Batch, other: Batch) -> bool:
-    tensors = zip((*one.source, *one.target), (*other.source, *other.target), strict=True)
-    return one.indices == other.indices and all(torch.equal(x, y) for x, y in tensors)
+def equal_batches(first: Batch, second: Batch) -> bool:
+    tensors = zip((*first.source, *first.target), (*second.source, *second.target), strict=True)
+    return first.indices == second.indices and all(torch.equal(x, y) for x, y in tensors)
 
 
 def rows(side: Padded) -> list[list[int]]:
     return [row[mask].tolist() for row, mask in zip(side.data, side.mask, strict=True)]
 
 
-def source_ids(cache: TokenCache, number_in_file: int) -> list[int]:
-    ids: list[int] = cache.pair(int(np.searchsorted(cache.indices, number_in_file)))[0].tolist()
+def source_ids(cache: TokenCache, index: int) -> list[int]:
+    ids: list[int] = cache.pair(int(np.searchsorted(cache.indices, index)))[0].tolist()
     return ids
 
 
-def test_every_pair_comes_once_with_its_ids(cache: TokenCache) -> None:
-    seen: list[int] = []
+def test_every_pair_occurs_once_per_epoch(cache: TokenCache) -> None:
+    indices: list[int] = []
     for batch in BatchLoader(cache, 2000, seed=1, pool_size=1000).epoch(0):
-        seen += batch.indices
+        indices += batch.indices
         assert batch.source.data.dtype == batch.target.data.dtype == torch.int64
         for index, source, target in zip(batch.indices, rows(batch.source), rows(batch.target), strict=True):
             number = int(np.searchsorted(cache.indices, index))
             assert [source, target] == [[*side.tolist(), EOS] for side in cache.pair(number)]
         for side in (batch.source, batch.target):
             assert (side.data[~side.mask] == PAD).all()
-    assert sorted(seen) == cache.indices.tolist()
-    assert min(seen) == 1  # the file's first pair is empty, and was dropped
+    assert sorted(indices) == cache.indices.tolist()
+    assert min(indices) == 1  # the first pair of the file is empty and is dropped
 
 
 @pytest.mark.parametrize("budget", [50, 300, 2000])
-def test_the_budget_holds_on_each_side(cache: TokenCache, budget: int) -> None:
-    alone = 0
+def test_budget_limits_each_side(cache: TokenCache, budget: int) -> None:
+    oversized = 0
     for batch in BatchLoader(cache, budget, seed=1).epoch(0):
         cells = max(batch.source.data.numel(), batch.target.data.numel())
         assert cells <= budget or len(batch.indices) == 1
-        alone += cells > budget
-    assert (alone > 0) == (budget == 50)
+        oversized += cells > budget
+    assert (oversized > 0) == (budget == 50)
 
 
 def test_batches_are_full(cache: TokenCache) -> None:
@@ -79,14 +79,14 @@ def test_batches_are_full(cache: TokenCache) -> None:
     assert len(batches) < 1.1 * tokens / 2000 + 1
 
 
-def test_there_is_little_padding(cache: TokenCache) -> None:
+def test_batches_have_little_padding(cache: TokenCache) -> None:
     batches = list(BatchLoader(cache, 1000, seed=1).epoch(0))
     cells = sum(batch.source.mask.numel() + batch.target.mask.numel() for batch in batches)
-    real = sum(int(batch.source.mask.sum() + batch.target.mask.sum()) for batch in batches)
-    assert 1 - real / cells < 0.1
+    tokens = sum(int(batch.source.mask.sum() + batch.target.mask.sum()) for batch in batches)
+    assert 1 - tokens / cells < 0.1
 
 
-def test_the_order_is_a_function_of_seed_and_epoch(cache: TokenCache) -> None:
+def test_order_depends_on_seed_and_epoch(cache: TokenCache) -> None:
     def order(seed: int, epoch: int) -> list[tuple[int, ...]]:
         return [batch.indices for batch in BatchLoader(cache, 2000, seed, pool_size=1000).epoch(epoch)]
 
@@ -96,29 +96,29 @@ def test_the_order_is_a_function_of_seed_and_epoch(cache: TokenCache) -> None:
     assert {frozenset(batch) for batch in order(1, 0)} != {frozenset(batch) for batch in order(1, 1)}
 
 
-def test_lengths_come_in_no_order(cache: TokenCache) -> None:
+def test_batches_are_not_sorted_by_length(cache: TokenCache) -> None:
     lengths = [batch.source.data.shape[1] for batch in BatchLoader(cache, 2000, seed=1).epoch(0)]
     assert abs(np.corrcoef(lengths, np.arange(len(lengths)))[0, 1]) < 0.4
 
 
-def test_an_epoch_can_be_entered_anywhere(cache: TokenCache, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_epoch_can_start_at_any_batch(cache: TokenCache, monkeypatch: pytest.MonkeyPatch) -> None:
     batches = BatchLoader(cache, 2000, seed=1, noise=(reverse, shuffle), pool_size=1000)
     whole = list(batches.epoch(3))
     for start in (0, 1, 7, len(whole) - 1, len(whole)):
         rest = list(batches.epoch(3, start))
         assert len(rest) == len(whole) - start
-        assert all(same(one, other) for one, other in zip(rest, whole[start:], strict=True))
+        assert all(equal_batches(actual, expected) for actual, expected in zip(rest, whole[start:], strict=True))
     read: list[int] = []
     monkeypatch.setattr(cache, "pair", lambda number: read.append(number) or TokenCache.pair(cache, number))  # type: ignore[func-returns-value]
     assert len(next(batches.epoch(3, 20)).indices) == len(read)
 
 
-def reverse(ids: Sequence[int], draws: Random) -> list[int]:
+def reverse(ids: Sequence[int], rng: Random) -> list[int]:
     return list(reversed(ids))
 
 
-def shuffle(ids: Sequence[int], draws: Random) -> list[int]:
-    return draws.sample([*ids, NUM_SPECIAL_TOKENS], len(ids) + 1)
+def shuffle(ids: Sequence[int], rng: Random) -> list[int]:
+    return rng.sample([*ids, NUM_SPECIAL_TOKENS], len(ids) + 1)
 
 
 def test_noise_is_drawn_for_each_side_pair_and_epoch(cache: TokenCache) -> None:
@@ -132,47 +132,47 @@ def test_noise_is_drawn_for_each_side_pair_and_epoch(cache: TokenCache) -> None:
     plain = {int(index): cache.pair(number)[1].tolist() for number, index in enumerate(cache.indices)}
     noised = targets(1, 0)
     assert all(sorted(noised[index]) == sorted([*plain[index], NUM_SPECIAL_TOKENS, EOS]) for index in plain)
-    assert noised == targets(1, 0, budget=500)  # whatever batch a pair is in
+    assert noised == targets(1, 0, budget=500)  # independent of the batch
     assert noised != targets(1, 1)
     assert noised != targets(2, 0)
 
 
-def test_targets_can_be_had_without_their_sources(cache: TokenCache) -> None:
+def test_targets_can_be_loaded_without_sources(cache: TokenCache) -> None:
     batches, numbers = BatchLoader(cache, 2000, seed=1, noise=(None, shuffle), max_length=5), np.array([3, 0, 2])
-    alone, whole = batches.targets(numbers), batches.make_batch(numbers).target
-    assert torch.equal(alone.data, whole.data)
-    assert torch.equal(alone.mask, whole.mask)
+    targets, expected = batches.targets(numbers), batches.make_batch(numbers).target
+    assert torch.equal(targets.data, expected.data)
+    assert torch.equal(targets.mask, expected.mask)
 
 
 def test_noise_can_be_on_one_side_only(cache: TokenCache) -> None:
     plain, noised = (BatchLoader(cache, 2000, seed=1, noise=noise).epoch(0) for noise in (None, (reverse, None)))
-    for one, other in zip(plain, noised, strict=True):
-        assert torch.equal(one.target.data, other.target.data)
-        assert [row[-2::-1] for row in rows(one.source)] == [row[:-1] for row in rows(other.source)]
+    for clean_batch, noised_batch in zip(plain, noised, strict=True):
+        assert torch.equal(clean_batch.target.data, noised_batch.target.data)
+        assert [row[-2::-1] for row in rows(clean_batch.source)] == [row[:-1] for row in rows(noised_batch.source)]
 
 
-def test_the_decoder_reads_begin_and_the_target_without_its_last() -> None:
+def test_decoder_input_is_the_target_shifted_right() -> None:
     batch = Batch(Padded.from_rows([[7, EOS], [EOS]]), Padded.from_rows([[5, 6, EOS], [EOS]]), (0, 1))
-    read = batch.decoder_input()
-    assert read.data.tolist() == [[BOS, 5, 6], [BOS, PAD, PAD]]
-    assert torch.equal(read.mask, batch.target.mask)
+    decoder_input = batch.decoder_input()
+    assert decoder_input.data.tolist() == [[BOS, 5, 6], [BOS, PAD, PAD]]
+    assert torch.equal(decoder_input.mask, batch.target.mask)
     assert batch.target.data.tolist() == [[5, 6, EOS], [EOS, PAD, PAD]]
 
 
-def test_a_batch_moves_to_a_device() -> None:
+def test_batch_moves_to_device() -> None:
     batch = Batch(Padded.from_rows([[7, EOS]]), Padded.from_rows([[5, EOS]]), (3,)).to("meta")
     assert {tensor.device.type for tensor in (*batch.source, *batch.target)} == {"meta"}
     assert batch.indices == (3,)
 
 
-def test_rows_are_cut_at_the_longest_allowed(cache: TokenCache) -> None:
+def test_rows_are_truncated_to_max_length(cache: TokenCache) -> None:
     for batch in BatchLoader(cache, 300, 1, max_length=4).epoch(0):
         for number, row in zip(batch.indices, rows(batch.source), strict=True):
             assert row == [*source_ids(cache, number)[:4], EOS]
 
 
-def test_noise_that_makes_a_row_too_long_is_not_used(cache: TokenCache) -> None:
-    def doubled(ids: Sequence[int], draws: Random) -> list[int]:
+def test_noise_that_exceeds_max_length_is_discarded(cache: TokenCache) -> None:
+    def doubled(ids: Sequence[int], rng: Random) -> list[int]:
         return [*ids, *ids]
 
     for batch in BatchLoader(cache, 300, 1, noise=(doubled, None), max_length=6).epoch(0):
@@ -182,10 +182,10 @@ def test_noise_that_makes_a_row_too_long_is_not_used(cache: TokenCache) -> None:
 
 
 @pytest.mark.parametrize("count", [127, 255, 256])
-def test_every_pair_comes_whatever_the_size_of_its_number(count: int, tmp_path: Path) -> None:
+def test_every_pair_occurs_for_any_corpus_size(count: int, tmp_path: Path) -> None:
     (tmp_path / "pairs.tsv").write_text("".join(f"{number % 100} {number // 100}\t1\n" for number in range(count)))
-    few = open_training_cache(
+    small_cache = open_training_cache(
         Corpus([tmp_path / "pairs.tsv"]), TOKENIZER, TOKENIZER, DataConfig(cache=str(tmp_path / "cache"))
     )
-    seen = [index for batch in BatchLoader(few, 50, seed=1).epoch(0) for index in batch.indices]
-    assert sorted(seen) == list(range(count))
+    indices = [index for batch in BatchLoader(small_cache, 50, seed=1).epoch(0) for index in batch.indices]
+    assert sorted(indices) == list(range(count))

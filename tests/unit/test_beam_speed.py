@@ -1,4 +1,4 @@
-"""The harness that decodes beside other engines: the same sentences, weights and lengths for all, and its report."""
+"""The beam search benchmark: equal sentences, weights and lengths for all engines, and its report."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 import torch
 from benchmarks import beam_speed
+from benchmarks.beam_search import ctranslate2, marian, opennmt
+from benchmarks.beam_search.engines import Engine, Search, engines
+from benchmarks.beam_search.job import Answer, Batching, Job, Shape, read_answer, read_job
+from benchmarks.beam_search.report import Turn, fastest, make_report, render, same_outputs
+from benchmarks.beam_search.sentences import LONGEST, SHORTEST, Sentences, make_sentences, number_pieces, read_sentences
+from benchmarks.beam_search.weft_model import MODEL, SPECIAL_TOKEN_BIAS, Weights, draw_weights, outputs, save
+from benchmarks.beam_search.weight_names import rename_weights
+from benchmarks.beam_search.workers import weft_worker
+from benchmarks.beam_search.workers.torch_models import fill, pad_batch
+from benchmarks.beam_search.workers.worker import Batches, Decode, read_arrays, run_worker
 from benchmarks.beam_speed import BATCHINGS, Task, installed, measure
-from benchmarks.beams import ctranslate2, marian, opennmt
-from benchmarks.beams.engines import Engine, Search, engines
-from benchmarks.beams.job import Answer, Batching, Job, Shape, read_answer, read_job
-from benchmarks.beams.names import moved
-from benchmarks.beams.ours import MODEL, NEVER, Weights, draw_weights, outputs, save
-from benchmarks.beams.report import Turn, fastest, make_report, render, same_outputs
-from benchmarks.beams.sentences import LONGEST, SHORTEST, Sentences, make_sentences, numbered, read_sentences
-from benchmarks.beams.workers import in_weft
-from benchmarks.beams.workers.clock import Batches, Decode, read_arrays, work
-from benchmarks.beams.workers.torch_parts import fill, padded
 from benchmarks.peers.environments import TORCH, NotInstalledError, Pins
 
 from weft.core.codec import NUM_SPECIAL_TOKENS
@@ -64,7 +64,7 @@ def job(sentences: Sentences) -> Job:
 # --- Sentences -------------------------------------------------------------------------------------------------------
 
 
-def test_made_sentences_are_always_the_same_and_the_longest_come_first(sentences: Sentences) -> None:
+def test_generated_sentences_are_deterministic_and_sorted_by_length(sentences: Sentences) -> None:
     lengths = [len(row) for row in sentences.rows]
     assert lengths == sorted(lengths, reverse=True)
     assert all(SHORTEST <= length <= LONGEST for length in lengths)
@@ -72,30 +72,30 @@ def test_made_sentences_are_always_the_same_and_the_longest_come_first(sentences
     assert make_sentences(50, 8).rows != sentences.rows
 
 
-def test_pieces_are_words_of_one_tokenizer() -> None:
-    found = numbered([[4, 0, 11], [4]], pieces=10)
+def test_numbered_tokens_are_words_of_the_tokenizer() -> None:
+    found = number_pieces([[4, 0, 11], [4]], pieces=10)
     assert found.tokenizer.decode(found.rows) == ["4 0 11", "4"]
     assert found.tokenizer.encode(["4 0 11", "4"]) == found.rows
-    assert found.tokenizer.size == NUM_SPECIAL_TOKENS + 1 + 12  # the marks, the unknown piece, and the numbers up to 11
+    assert found.tokenizer.size == NUM_SPECIAL_TOKENS + 1 + 12  # special tokens, unknown token, numbers 0 to 11
     assert found.tokenizer.unknown_id == NUM_SPECIAL_TOKENS
 
 
-def test_sentences_of_a_folder_are_its_test_set(tmp_path: Path) -> None:
+def test_sentences_are_read_from_the_test_set(tmp_path: Path) -> None:
     for language, text in LINES.items():
         for name in ("train", "test_2016_flickr"):
             (tmp_path / f"{name}.{language}").write_text(text, encoding="utf-8")
     found = read_sentences(tmp_path, 300, 2)
     assert len(found.rows) == 2
-    assert len(read_sentences(tmp_path, 300, 10).rows) == 3  # without the empty one
+    assert len(read_sentences(tmp_path, 300, 10).rows) == 3  # without the empty line
     assert max(map(max, found.rows)) < found.tokenizer.size
 
 
-def test_a_folder_without_the_files_is_told(tmp_path: Path) -> None:
+def test_missing_files_are_reported(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"train\.en"):
         read_sentences(tmp_path, 300, 2)
 
 
-def test_batches_are_runs_of_the_rows(sentences: Sentences) -> None:
+def test_batches_keep_the_order_of_rows(sentences: Sentences) -> None:
     by_sentences = sentences.batches(Batching(3, "sentences"))
     assert [len(batch) for batch in by_sentences] == [3, 3, 1]
     by_tokens = sentences.batches(Batching(40, "tokens"))
@@ -111,27 +111,27 @@ def count(arrays: Weights) -> int:
     return sum(array.size for array in arrays.values())
 
 
-def test_no_bias_is_zero_and_marks_are_never_chosen(weights: Weights) -> None:
+def test_biases_are_nonzero_and_special_tokens_are_excluded(weights: Weights) -> None:
     assert all((array != 0).all() for array in weights.values() if array.ndim == 1)
-    assert (weights["head.bias"][:NUM_SPECIAL_TOKENS] == NEVER).all()
-    assert (weights["head.bias"][NUM_SPECIAL_TOKENS:] > NEVER / 2).all()
+    assert (weights["head.bias"][:NUM_SPECIAL_TOKENS] == SPECIAL_TOKEN_BIAS).all()
+    assert (weights["head.bias"][NUM_SPECIAL_TOKENS:] > SPECIAL_TOKEN_BIAS / 2).all()
 
 
-def test_products_are_parted_and_joined_by_rows() -> None:
+def test_weights_are_split_and_concatenated_by_rows() -> None:
     weights: Weights = {
         "a.weight": np.arange(6, dtype=np.float32).reshape(3, 2),
         "a.bias": np.arange(3, dtype=np.float32),
         "b.weight": np.full((1, 2), 9, np.float32),
         "b.bias": np.full(1, 9, np.float32),
     }
-    parted = moved(weights, {("a",): ("x", "y", "z")}, theirs="p.")
-    assert parted["p.y.weight"].tolist() == [[2, 3]]
-    assert parted["p.z.bias"].tolist() == [2]
-    joined = moved(weights, {("a", "b"): ("x",)})
+    split = rename_weights(weights, {("a",): ("x", "y", "z")}, theirs="p.")
+    assert split["p.y.weight"].tolist() == [[2, 3]]
+    assert split["p.z.bias"].tolist() == [2]
+    joined = rename_weights(weights, {("a", "b"): ("x",)})
     assert joined["x.bias"].tolist() == [0, 1, 2, 9]
 
 
-def test_every_weight_goes_to_opennmt(weights: Weights) -> None:
+def test_every_weight_is_exported_to_opennmt(weights: Weights) -> None:
     found = opennmt.arrays(weights, SHAPE)
     assert count(found) == count(weights)
     project = weights["decoder.layers.1.self_attention.project.weight"]
@@ -141,27 +141,26 @@ def test_every_weight_goes_to_opennmt(weights: Weights) -> None:
     assert (np.concatenate(parts) == project).all()
 
 
-def test_every_weight_but_the_last_norms_goes_to_marian(weights: Weights) -> None:
+def test_every_weight_but_the_final_norms_is_exported_to_marian(weights: Weights) -> None:
     found = marian.arrays(weights, SHAPE)
-    norms, places = 2 * 2 * SHAPE.dim, 2 * marian.LONGEST * SHAPE.dim
-    assert count(found) == count(weights) - norms + places
+    norms, positions = 2 * 2 * SHAPE.dim, 2 * marian.LONGEST * SHAPE.dim
+    assert count(found) == count(weights) - norms + positions
     assert found["final_logits_bias"].shape == (1, len(weights["head.bias"]))
-    assert found["model.decoder.embed_positions.weight"][0].tolist() == [0, 1] * (
-        SHAPE.dim // 2
-    )  # sine, cosine in turn
+    # sine and cosine alternate
+    assert found["model.decoder.embed_positions.weight"][0].tolist() == [0, 1] * (SHAPE.dim // 2)
 
 
-def test_every_weight_goes_to_ctranslate2(weights: Weights) -> None:
+def test_every_weight_is_exported_to_ctranslate2(weights: Weights) -> None:
     found = ctranslate2.arrays(weights, SHAPE)
-    places, again = 2 * ctranslate2.LONGEST * SHAPE.dim, 2 * weights["source.weight"].size
-    assert count(found) == count(weights) + places + again
+    positions, duplicated = 2 * ctranslate2.LONGEST * SHAPE.dim, 2 * weights["source.weight"].size
+    assert count(found) == count(weights) + positions + duplicated
     memory = [weights[f"decoder.layers.0.cross_attention.{name}.weight"] for name in ("key", "value")]
     assert (found["decoder.layer.0.attention.linear.1.weight"] == np.concatenate(memory)).all()
     assert "encoder.layer.1.self_attention.layer_norm.gamma" in found
     assert not any("norm.weight" in name for name in found)
 
 
-def test_weights_fill_a_model_whole_or_not_at_all() -> None:
+def test_incomplete_or_extra_weights_are_rejected() -> None:
     model = torch.nn.Linear(2, 1)
     arrays = {"weight": np.full((1, 2), 7, np.float32), "bias": np.full(1, 8, np.float32)}
     fill(model, arrays)
@@ -177,7 +176,7 @@ def test_weights_fill_a_model_whole_or_not_at_all() -> None:
 # --- Engines ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_job_and_its_answer_come_through_files(job: Job, tmp_path: Path) -> None:
+def test_job_and_answer_round_trip_through_files(job: Job, tmp_path: Path) -> None:
     job.write(tmp_path)
     assert read_job(tmp_path) == job
     answer = Answer(1.5, [[4, 5], []])
@@ -185,43 +184,43 @@ def test_a_job_and_its_answer_come_through_files(job: Job, tmp_path: Path) -> No
     assert read_answer(tmp_path) == answer
 
 
-def test_a_worker_warms_up_and_answers_without_marks(job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[int] = []
+def test_worker_warms_up_and_strips_special_tokens(job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    batch_counts: list[int] = []
 
-    def make(read: Job, folder: Path) -> Decode:
+    def make(worker_job: Job, folder: Path) -> Decode:
         def decode(batches: Batches) -> list[list[int]]:
-            asked.append(len(batches))
-            return [[read.begin, *row, read.end, read.pad] for batch in batches for row in batch]
+            batch_counts.append(len(batches))
+            return [[worker_job.begin, *row, worker_job.end, worker_job.pad] for batch in batches for row in batch]
 
         return decode
 
     job.write(tmp_path)
     monkeypatch.chdir(tmp_path)
-    work(make)
-    assert asked == [2, len(job.batches)]
+    run_worker(make)
+    assert batch_counts == [2, len(job.batches)]
     answer = read_answer(tmp_path)
     assert answer.outputs == [row for batch in job.batches for row in batch]
     assert answer.seconds > 0
 
 
-def test_rows_are_padded_after_their_end(job: Job) -> None:
-    source, lengths = padded([[7, 8, 9], [7]], job)
+def test_rows_are_padded_after_eos(job: Job) -> None:
+    source, lengths = pad_batch([[7, 8, 9], [7]], job)
     assert source.tolist() == [[7, 8, 9, 2], [7, 2, 0, 0]]
     assert lengths.tolist() == [4, 2]
 
 
 @pytest.mark.parametrize("batching", [Batching(1, "sentences"), Batching(3, "sentences"), Batching(40, "tokens")])
-def test_weft_says_the_same_in_any_batches(
+def test_weft_outputs_do_not_depend_on_batching(
     job: Job, sentences: Sentences, weights: Weights, tmp_path: Path, batching: Batching
 ) -> None:
     save(tmp_path / MODEL, SHAPE, sentences.tokenizer, weights, "pre")
-    decode = in_weft.make(replace(job, batching=batching), tmp_path)
+    decode = weft_worker.make(replace(job, batching=batching), tmp_path)
     found = decode(sentences.batches(batching))
     assert found == outputs(tmp_path / MODEL, sentences.rows, job.tokens, job.beam, end=True)
     assert {len(row) for row in found} == {job.tokens}
 
 
-def test_what_is_expected_depends_on_norm_and_end(sentences: Sentences, weights: Weights, tmp_path: Path) -> None:
+def test_expected_outputs_depend_on_norm_and_end(sentences: Sentences, weights: Weights, tmp_path: Path) -> None:
     norms: tuple[NormPlacement, ...] = ("pre", "post")
     for norm in norms:
         save(tmp_path / norm, SHAPE, sentences.tokenizer, weights, norm)
@@ -230,7 +229,9 @@ def test_what_is_expected_depends_on_norm_and_end(sentences: Sentences, weights:
     assert outputs(tmp_path / "pre", sentences.rows, 4, 3, end=False) != before
 
 
-def test_peers_get_arrays_and_weft_a_model_folder(sentences: Sentences, weights: Weights, tmp_path: Path) -> None:
+def test_peers_read_arrays_and_weft_reads_a_model_folder(
+    sentences: Sentences, weights: Weights, tmp_path: Path
+) -> None:
     ours, onmt, *_ = engines(2)
     for engine in (ours, onmt):
         engine.write_weights(tmp_path, weights, SHAPE, sentences.tokenizer)
@@ -240,21 +241,21 @@ def test_peers_get_arrays_and_weft_a_model_folder(sentences: Sentences, weights:
     assert (found["generator.bias"] == weights["head.bias"]).all()
 
 
-def test_peers_see_their_own_packages_alone() -> None:
+def test_peers_run_in_isolated_mode() -> None:
     ours, onmt, *_ = engines(2)
     assert onmt.command(Path("python"))[1] == "-I"
     assert "-I" not in ours.command(Path("python"))
-    assert "benchmarks.beams.workers.in_opennmt" in onmt.command(Path("python"))[-1]
+    assert "benchmarks.beam_search.workers.opennmt_worker" in onmt.command(Path("python"))[-1]
 
 
-def test_ctranslate2_has_one_worker_and_as_many_as_threads(sentences: Sentences, weights: Weights) -> None:
+def test_ctranslate2_runs_with_one_worker_and_with_one_per_thread(sentences: Sentences, weights: Weights) -> None:
     task = Task(sentences, weights, 2)
     jobs = [task.job(engine, BATCHINGS[0]) for engine in engines(2) if engine.name == "CTranslate2"]
     assert [(job.workers, job.threads) for job in jobs] == [(1, 2), (2, 1)]
     assert [engine.label for engine in engines(1)] == ["Weft", "OpenNMT-py", "transformers", "CTranslate2, 1 x 1"]
 
 
-def test_an_environment_has_torch_only_if_it_is_needed() -> None:
+def test_environment_has_torch_only_if_needed() -> None:
     assert (TORCH,) not in ctranslate2.PINS.calls
     assert marian.PINS.calls[0] == (TORCH,)
     for pins in (ctranslate2.PINS, marian.PINS):
@@ -262,7 +263,7 @@ def test_an_environment_has_torch_only_if_it_is_needed() -> None:
         assert name in pins.constraints.read_text().split("\n")
 
 
-def test_an_engine_that_cannot_be_installed_is_left_out(
+def test_engine_that_cannot_be_installed_is_skipped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def python_of(pins: Pins | None, folder: Path) -> Path:
@@ -278,13 +279,13 @@ def test_an_engine_that_cannot_be_installed_is_left_out(
 # --- Rounds and report -----------------------------------------------------------------------------------------------
 
 
-def test_every_second_round_runs_in_the_opposite_order(
+def test_every_second_round_runs_in_reverse_order(
     sentences: Sentences, weights: Weights, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    taken: list[str] = []
+    calls: list[str] = []
 
     def take_turn(engine: Engine, python: Path, task: Task, batching: Batching, expected: list[list[int]]) -> Turn:
-        taken.append(f"{engine.name} {batching.name}")
+        calls.append(f"{engine.name} {batching.name}")
         return Turn(1.0, None, 0)
 
     def expect(task: Task, search: Search) -> list[list[int]]:
@@ -294,10 +295,10 @@ def test_every_second_round_runs_in_the_opposite_order(
     monkeypatch.setattr(beam_speed, "expect", expect)
     found = dict.fromkeys(engines(1)[:2], Path())
     turns = measure(found, Task(sentences, weights, 1), 2)
-    half = len(taken) // 2
-    assert taken[:2] == ["Weft 1", "OpenNMT-py 1"]
-    assert taken[half : half + 2] == ["OpenNMT-py 1", "Weft 1"]
-    assert {len(of_place) for of_place in turns.values()} == {2}
+    half = len(calls) // 2
+    assert calls[:2] == ["Weft 1", "OpenNMT-py 1"]
+    assert calls[half : half + 2] == ["OpenNMT-py 1", "Weft 1"]
+    assert {len(rounds) for rounds in turns.values()} == {2}
 
 
 @pytest.fixture
@@ -316,20 +317,20 @@ def report() -> dict[str, dict[str, Any]]:
     return make_report(rounds, "weft")
 
 
-def test_ratios_are_taken_within_rounds(report: dict[str, dict[str, Any]]) -> None:
+def test_ratios_are_computed_within_rounds(report: dict[str, dict[str, Any]]) -> None:
     assert report["two, a"]["1"]["ratio"] == {"median": 2.0, "min": 1.5, "max": 4.0, "rounds": [2.0, 4.0, 1.5]}
     assert report["weft"]["1"]["ratio"] is None
     assert report["two, a"]["1"]["same_outputs"] == 2
 
 
-def test_the_faster_way_is_shown_at_each_batching(report: dict[str, dict[str, Any]]) -> None:
+def test_fastest_setup_is_shown_for_each_batching(report: dict[str, dict[str, Any]]) -> None:
     best = fastest(report, {"weft": "Weft", "two, a": "Two", "two, b": "Two"})
     assert [best["Two"][batching]["label"] for batching in ("1", "32")] == ["two, b", "two, a"]
-    shown = render(["heading"], best, 3)
-    assert "| Weft | 300 (200 - 400) | 500 (500 - 500) |" in shown
-    assert "| Two | 0.75 (0.50 - 1.00); 3 of 3 | 0.50 (0.50 - 0.50); 3 of 3 |" in shown
-    assert shown.count("| Weft |") == 1
+    rendered = render(["heading"], best, 3)
+    assert "| Weft | 300 (200 - 400) | 500 (500 - 500) |" in rendered
+    assert "| Two | 0.75 (0.50 - 1.00); 3 of 3 | 0.50 (0.50 - 0.50); 3 of 3 |" in rendered
+    assert rendered.count("| Weft |") == 1
 
 
-def test_outputs_are_the_same_only_in_every_token() -> None:
+def test_same_outputs_compares_every_token() -> None:
     assert same_outputs([[1, 2], [3], [4]], [[1, 2], [3, 3], [4]]) == 2

@@ -1,4 +1,4 @@
-"""Confidence: from scores to the probability that a translation is good."""
+"""Calibration: from scores to the probability that a translation is good."""
 
 import json
 import math
@@ -8,7 +8,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from unit.models import BAHDANAU, saved, untrained
+from unit.models import BAHDANAU, save_model_folder, untrained_model
 from weft.checkpoints.manifest import check_manifest
 from weft.checkpoints.model_extras import load_calibration
 from weft.core.errors import UserError
@@ -30,44 +30,44 @@ from weft.metrics.calibration import (
 TRUE = Calibration(2.0, 3.0, -0.4)
 
 
-def made_up(count: int, seed: int = 1) -> tuple[list[tuple[float, int]], list[bool]]:
-    """Outputs that are good as probably as TRUE says."""
-    draws = Random(seed)
-    scored = [(-tokens * draws.expovariate(1.5), tokens) for tokens in (draws.randint(1, 40) for _ in range(count))]
-    return scored, [draws.random() < (TRUE(*one) or 0) for one in scored]
+def sample_outputs(count: int, seed: int = 1) -> tuple[list[tuple[float, int]], list[bool]]:
+    """Return scored outputs, and whether each is good, drawn with the probabilities of TRUE."""
+    rng = Random(seed)
+    outputs = [(-tokens * rng.expovariate(1.5), tokens) for tokens in (rng.randint(1, 40) for _ in range(count))]
+    return outputs, [rng.random() < (TRUE(*output) or 0) for output in outputs]
 
 
-def test_the_true_numbers_are_found() -> None:
-    scored, good = made_up(20_000)
+def test_fit_recovers_true_parameters() -> None:
+    scored, good = sample_outputs(20_000)
     fitted = fit_logistic(calibration_features(scored), np.array(good, float))
     assert fitted == pytest.approx(TRUE, abs=0.15)
-    said = sigmoid(calibration_features(scored) @ np.array(fitted))
-    gradient = calibration_features(scored).T @ (np.array(good, float) - said)  # 0 where the likelihood is highest
+    predicted = sigmoid(calibration_features(scored) @ np.array(fitted))
+    gradient = calibration_features(scored).T @ (np.array(good, float) - predicted)  # zero at the maximum likelihood
     assert np.abs(gradient).max() < 0.01
 
 
-def test_the_error_is_that_of_lines_held_out() -> None:
-    found = fit_calibration(*made_up(2_000))
+def test_error_is_measured_on_held_out_lines() -> None:
+    found = fit_calibration(*sample_outputs(2_000))
     assert found.error < 0.05
-    assert sum(one.lines for one in found.bins) == found.lines == 2_000
-    fifths = fit_calibration([(-1.0, 1)] * 40, [number % 5 == 0 for number in range(40)])
-    assert fifths.error == pytest.approx(0.2 * 1.0 + 0.8 * 0.25, abs=0.01)  # fitted to the very lines, it would be 0
+    assert sum(calibration_bin.lines for calibration_bin in found.bins) == found.lines == 2_000
+    periodic = fit_calibration([(-1.0, 1)] * 40, [number % 5 == 0 for number in range(40)])
+    assert periodic.error == pytest.approx(0.2 * 1.0 + 0.8 * 0.25, abs=0.01)  # 0 if measured on the fitted lines
 
 
-def test_the_error_by_hand() -> None:
+def test_expected_calibration_error_by_hand() -> None:
     bins = bin_confidences(np.array([0.05, 0.15, 0.15, 1.0]), np.array([0.0, 1.0, 0.0, 1.0]))
     assert bins == (CalibrationBin(1, 0.05, 0.0), CalibrationBin(2, 0.15, 0.5), CalibrationBin(1, 1.0, 1.0))
     assert expected_calibration_error(bins) == pytest.approx(0.25 * 0.05 + 0.5 * 0.35)
 
 
-def test_a_higher_score_never_means_less() -> None:
-    scored, good = made_up(300)
-    upside_down = fit_logistic(calibration_features(scored), 1 - np.array(good, float))
-    assert upside_down.slope == 0.0
+def test_slope_is_never_negative() -> None:
+    scored, good = sample_outputs(300)
+    inverted = fit_logistic(calibration_features(scored), 1 - np.array(good, float))
+    assert inverted.slope == 0.0
     assert fit_calibration(scored, good).calibration.slope > 0
 
 
-def test_lines_that_can_be_told_apart_perfectly() -> None:
+def test_separable_data_gives_finite_parameters() -> None:
     found = fit_calibration([(-float(number), 1) for number in range(40)], [number < 20 for number in range(40)])
     assert all(map(math.isfinite, found.calibration))
     assert (found.calibration(-1.0, 1) or 0) > 0.9 > 0.1 > (found.calibration(-39.0, 1) or 0)
@@ -76,19 +76,19 @@ def test_lines_that_can_be_told_apart_perfectly() -> None:
 
 @pytest.fixture
 def files(tmp_path: Path) -> list[Path]:
-    draws = Random(1)
-    lines = ["".join(draws.choices("abcde", k=draws.randint(1, 8))) for _ in range(30)]
+    rng = Random(1)
+    lines = ["".join(rng.choices("abcde", k=rng.randint(1, 8))) for _ in range(30)]
     paths = [tmp_path / "valid.en", tmp_path / "valid.de"]
     for path in paths:
         path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
     return paths
 
 
-def test_a_model_keeps_it_and_tells_its_confidence(tmp_path: Path, files: list[Path]) -> None:
-    folder = saved(tmp_path / "model", untrained(BAHDANAU))
+def test_calibrated_model_reports_confidence(tmp_path: Path, files: list[Path]) -> None:
+    folder = save_model_folder(tmp_path / "model", untrained_model(BAHDANAU))
     translator = load_translator(folder)
     assert "confidence" not in translator.translate(["abc"])[0].record()
-    texts = [one.text for one in translator.translate(files[0].read_text("utf-8").split("\n")[:-1])]
+    texts = [translation.text for translation in translator.translate(files[0].read_text("utf-8").split("\n")[:-1])]
     files[1].write_text("".join(f"{text if n % 2 else 'zz'}\n" for n, text in enumerate(texts)), "utf-8")
     for good in (QualityCriterion(None), QualityCriterion(60.0)):
         found = calibrate_model(translator, folder, files, good)
@@ -96,18 +96,20 @@ def test_a_model_keeps_it_and_tells_its_confidence(tmp_path: Path, files: list[P
         assert f"of them good ({good})" in format_calibration(found, good)
     check_manifest(folder)
     assert load_calibration(folder) == pytest.approx(found.calibration)
-    told = f"calibrated confidence: good is chrF 60 or more; learned from 30 lines, calibration error {found.error:.4f}"
-    assert told in describe_model(folder)
-    again = load_translator(folder)
-    one, blank = again.translate(["abc", ""])
-    assert one.text == translator.translate(["abc"])[0].text
-    assert 0 < json.loads(json.dumps(one.record()))["confidence"] < 1
+    summary = (
+        f"calibrated confidence: good is chrF 60 or more; learned from 30 lines, calibration error {found.error:.4f}"
+    )
+    assert summary in describe_model(folder)
+    reloaded = load_translator(folder)
+    translation, blank = reloaded.translate(["abc", ""])
+    assert translation.text == translator.translate(["abc"])[0].text
+    assert 0 < json.loads(json.dumps(translation.record()))["confidence"] < 1
     assert blank.confidence is None
     assert load_translator(folder, ensemble=EnsembleOptions((folder,))).translate(["abc"])[0].confidence is None
 
 
-def test_mistakes(tmp_path: Path, files: list[Path]) -> None:
-    folder = saved(tmp_path / "model", untrained(BAHDANAU))
+def test_invalid_calibration_is_rejected(tmp_path: Path, files: list[Path]) -> None:
+    folder = save_model_folder(tmp_path / "model", untrained_model(BAHDANAU))
     translator = load_translator(folder)
     with pytest.raises(UserError, match=r"all of the 30 translations are good \(chrF 0.*set another --min-chrf"):
         calibrate_model(translator, folder, files, QualityCriterion(0.0))

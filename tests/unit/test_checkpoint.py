@@ -1,4 +1,4 @@
-"""Checkpoints: which are kept, and which is taken."""
+"""Checkpoints: which are kept and which is loaded."""
 
 from pathlib import Path
 
@@ -15,25 +15,25 @@ def damage(folder: Path, step: int) -> None:
     (folder / f"step-{step:08d}" / "weights.safetensors").write_bytes(b"nothing")
 
 
-def test_the_newest_two_are_kept(tmp_path: Path) -> None:
+def test_newest_two_checkpoints_are_kept(tmp_path: Path) -> None:
     for step in (1, 2, 30):
         save(tmp_path, step)
     assert [path.name for path in checkpoint_paths(tmp_path)] == ["step-00000002", "step-00000030"]
 
 
-def test_the_newest_whole_one_is_taken_and_the_others_told(tmp_path: Path) -> None:
+def test_newest_intact_checkpoint_is_loaded_and_damaged_ones_are_reported(tmp_path: Path) -> None:
     for step in (1, 2):
         save(tmp_path, step)
     damage(tmp_path, 2)
-    told: list[str] = []
-    checkpoint = load_newest_checkpoint(tmp_path, told.append)
+    messages: list[str] = []
+    checkpoint = load_newest_checkpoint(tmp_path, messages.append)
     assert checkpoint is not None
     assert checkpoint.state == {"step": 1}
     assert checkpoint.groups["weights"]["w"].item() == 1.0
-    assert [line.startswith(f"skipped: {tmp_path}/step-00000002/weights.safetensors") for line in told] == [True]
+    assert [line.startswith(f"skipped: {tmp_path}/step-00000002/weights.safetensors") for line in messages] == [True]
 
 
-def test_damaged_ones_from_later_steps_do_not_push_out_a_new_one(tmp_path: Path) -> None:
+def test_damaged_checkpoints_of_later_steps_do_not_replace_a_new_one(tmp_path: Path) -> None:
     for step in (7, 8):
         save(tmp_path, step)
         damage(tmp_path, step)
@@ -43,5 +43,5 @@ def test_damaged_ones_from_later_steps_do_not_push_out_a_new_one(tmp_path: Path)
     assert checkpoint.state == {"step": 5}
 
 
-def test_without_any_there_is_none(tmp_path: Path) -> None:
+def test_no_checkpoint_is_loaded_from_a_missing_folder(tmp_path: Path) -> None:
     assert load_newest_checkpoint(tmp_path / "checkpoints", lambda _: None) is None

@@ -1,4 +1,4 @@
-"""Several systems side by side: the tables, and the files they come from."""
+"""Comparing systems: tables, JSON and input files."""
 
 import json
 import re
@@ -34,20 +34,20 @@ SOURCES = [
     "es regnet",
     'sie sagte "nein" und noch mehr als nur elf Wörter in einer Zeile',
 ]
-FEW = ComparisonSettings(samples=100, trials=100)
+FAST_SETTINGS = ComparisonSettings(samples=100, trials=100)
 
 
-def material(*systems: list[str]) -> ComparisonData:
+def comparison_data(*systems: list[str]) -> ComparisonData:
     named = [SystemOutput(f"system-{number}", lines) for number, lines in enumerate(systems, start=1)]
     return ComparisonData(named, [[line] for line in REFERENCES], SOURCES)
 
 
-def compared() -> Comparison:
-    return compare_systems(material(GOOD, BAD), FEW, ["the cat the cat the dog", "a"])
+def example_comparison() -> Comparison:
+    return compare_systems(comparison_data(GOOD, BAD), FAST_SETTINGS, ["the cat the cat the dog", "a"])
 
 
 def test_each_system_is_compared_with_the_first() -> None:
-    found = compared().results["bleu"]
+    found = example_comparison().results["bleu"]
     assert [(result.system, result.p is None) for result in found] == [("system-1", True), ("system-2", False)]
     (alone,) = [
         counts.score()
@@ -57,36 +57,39 @@ def test_each_system_is_compared_with_the_first() -> None:
     assert all(result.score.interval is not None for result in found)
 
 
-def test_one_line_has_no_interval_here_either() -> None:
-    one = ComparisonData([SystemOutput("a", ["x"]), SystemOutput("b", ["y"])], [["x"]])
-    found = compare_systems(one, ComparisonSettings(metrics=["wer"], samples=100, trials=100))
+def test_single_line_has_no_interval() -> None:
+    data = ComparisonData([SystemOutput("a", ["x"]), SystemOutput("b", ["y"])], [["x"]])
+    found = compare_systems(data, ComparisonSettings(metrics=["wer"], samples=100, trials=100))
     assert [result.score.interval for result in found.results["wer"]] == [None, None]
     assert "a    0.00" in format_comparison(found)
     assert format_comparison(found).startswith("1 line; ")
 
 
-def test_p_is_told_where_there_is_one() -> None:
+def test_method_description_mentions_p_value_if_computed() -> None:
     assert (
         "; p: approximate randomization, 100 trials, against the first system; seed 12345"
-        in compared().describe_method()
+        in example_comparison().describe_method()
     )
-    assert compare_systems(material(GOOD), FEW).describe_method() == "± holds 95 % of 100 bootstrap samples; seed 12345"
+    assert (
+        compare_systems(comparison_data(GOOD), FAST_SETTINGS).describe_method()
+        == "± holds 95 % of 100 bootstrap samples; seed 12345"
+    )
 
 
 def test_scores_by_length() -> None:
     lines = Segments(GOOD, [[line] for line in REFERENCES])
-    counted = metric_statistics(lines, ["exact"])["exact"]
-    found = scores_by_length([counted], [0, 10, 2, 11])
+    statistics = metric_statistics(lines, ["exact"])["exact"]
+    found = scores_by_length([statistics], [0, 10, 2, 11])
     assert found == [("0-10", 3, (pytest.approx(200 / 3),)), ("11-20", 1, (0.0,))]
     assert bucket_labels((0, 1, 2, 5)) == ["0", "1", "2-4", "5+"]
 
 
-def test_words_by_frequency() -> None:
+def test_scores_by_word_frequency() -> None:
     lines = Segments(["a b z", "a x"], [["a b c"], ["a d"]])
-    counted = word_frequencies(["a a b c"], MetricOptions())
-    assert scores_by_frequency([lines], counted, MetricOptions(), (0, 1, 2)) == [
-        ("0", 1, (0.0,)),  # d, where z and x were written
-        ("1", 2, (pytest.approx(200 / 3),)),  # b and c, where b was written
+    frequencies = word_frequencies(["a a b c"], MetricOptions())
+    assert scores_by_frequency([lines], frequencies, MetricOptions(), (0, 1, 2)) == [
+        ("0", 1, (0.0,)),  # d; outputs: z and x
+        ("1", 2, (pytest.approx(200 / 3),)),  # b and c; output: b
         ("2+", 2, (100.0,)),
     ]
     assert word_frequencies(["A a"], MetricOptions(lowercase=True)) == {"a": 2}
@@ -97,8 +100,8 @@ def test_confusions() -> None:
     assert find_confusions(lines, MetricOptions(), 5) == [("y", "x", 2), ("c", "", 1)]
 
 
-def test_the_table_of_a_terminal() -> None:
-    lines = format_comparison(compared()).split("\n")
+def test_terminal_table() -> None:
+    lines = format_comparison(example_comparison()).split("\n")
     assert lines[0].startswith(
         "4 lines; ± holds 95 % of 100 bootstrap samples; p: approximate randomization, 100 trials"
     )
@@ -108,8 +111,8 @@ def test_the_table_of_a_terminal() -> None:
     assert "Words found, by frequency in the training text (F-score)" in lines
 
 
-def test_json_holds_it_all() -> None:
-    found = json.loads(comparison_to_json(compared()))
+def test_json_contains_all_results() -> None:
+    found = json.loads(comparison_to_json(example_comparison()))
     assert found["systems"] == ["system-1", "system-2"]
     assert found["metrics"]["chrf"][1]["p"] > 0
     assert found["metrics"]["chrf"][1]["signature"].startswith("nrefs:1|")
@@ -122,16 +125,16 @@ def write(path: Path, text: str) -> Path:
     return path
 
 
-def test_files(tmp_path: Path) -> None:
+def test_comparison_data_is_read_from_files(tmp_path: Path) -> None:
     table = write(tmp_path / "test.tsv", "go\tve\tvete\nrun\tcorre\n")
-    one, other = write(tmp_path / "a" / "out", "ve\ncorre\n"), write(tmp_path / "b" / "out", "va\ncorre\n")
-    found = read_comparison_data([table], [one, other], None)
+    first, other = write(tmp_path / "a" / "out", "ve\ncorre\n"), write(tmp_path / "b" / "out", "va\ncorre\n")
+    found = read_comparison_data([table], [first, other], None)
     assert found.sources == ["go", "run"]
     assert found.references == [("ve", "vete"), ("corre",)]
-    assert [system.name for system in found.systems] == [str(one), str(other)]
+    assert [system.name for system in found.systems] == [str(first), str(other)]
     assert system_names([Path("x/a"), Path("x/b")]) == ["a", "b"]
-    assert read_comparison_data([one, other], [other], one).references == [("ve", "va"), ("corre", "corre")]
-    write_comparison_page(lambda: compare_systems(found, FEW), tmp_path / "page.html", "chrf", 3)
+    assert read_comparison_data([first, other], [other], first).references == [("ve", "va"), ("corre", "corre")]
+    write_comparison_page(lambda: compare_systems(found, FAST_SETTINGS), tmp_path / "page.html", "chrf", 3)
     assert (tmp_path / "page.html").read_text("utf-8").startswith("<!doctype html>")
 
 
@@ -145,7 +148,7 @@ def test_files(tmp_path: Path) -> None:
         (["none"], None, "none: there is no such file"),
     ],
 )
-def test_files_that_do_not_fit(systems: list[str], source: str | None, message: str, tmp_path: Path) -> None:
+def test_mismatched_files_are_rejected(systems: list[str], source: str | None, message: str, tmp_path: Path) -> None:
     for name, content in {"two": "a\nb\n", "short": "a\n", "empty": ""}.items():
         write(tmp_path / name, content)
     files = [tmp_path / name for name in systems]
@@ -154,7 +157,7 @@ def test_files_that_do_not_fit(systems: list[str], source: str | None, message: 
     assert str(caught.value).startswith(f"{tmp_path}/{message.format(at=tmp_path)}")
 
 
-def test_no_references_and_two_sources(tmp_path: Path) -> None:
+def test_empty_references_and_duplicate_sources_are_rejected(tmp_path: Path) -> None:
     empty, table = write(tmp_path / "empty", ""), write(tmp_path / "test.tsv", "go\tve\n")
     with pytest.raises(UserError, match="empty: is empty, so there are no lines to evaluate"):
         read_comparison_data([empty], [empty], None)
@@ -163,7 +166,7 @@ def test_no_references_and_two_sources(tmp_path: Path) -> None:
         read_comparison_data([table], [output], output)
 
 
-def test_options_need_a_metric_that_reads_them(tmp_path: Path) -> None:
+def test_options_need_a_metric_that_uses_them(tmp_path: Path) -> None:
     synonyms = write(tmp_path / "synonyms", "big large\n")
     options = parse_metric_options(["bleu", "meteor"], True, "char", "german", synonyms)
     assert (options.lowercase, options.tokenize, options.stem, options.synonyms.name) == (
@@ -181,13 +184,13 @@ def test_options_need_a_metric_that_reads_them(tmp_path: Path) -> None:
         check_tokenize_option("char", ["wer", "chrf"])
 
 
-def test_only_what_was_given_is_refused() -> None:
+def test_only_options_that_were_set_are_rejected() -> None:
     refuse_options("it", {"--a": None, "--b": False, "--c": []}, "for a model")
     with pytest.raises(UserError, match=r"^it: omit --b, --c, which are for a model\.$"):
         refuse_options("it", {"--a": None, "--b": True, "--c": ["x"]}, "for a model")
 
 
-def test_what_is_for_a_page_needs_one(tmp_path: Path) -> None:
+def test_page_options_require_html(tmp_path: Path) -> None:
     lines = write(tmp_path / "lines", "a\n")
     with pytest.raises(UserError, match="--sentences only affects the page of --html: add --html FILE"):
         compare_files(lines, [lines], sentences=3)
@@ -198,19 +201,19 @@ def test_what_is_for_a_page_needs_one(tmp_path: Path) -> None:
     assert not (tmp_path / "page.html").exists()
 
 
-def test_a_training_text_that_is_not_there_is_told_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("weft.metrics.comparison.bootstrap", None)  # nothing is drawn before
+def test_missing_training_file_is_reported_before_scoring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("weft.metrics.comparison.bootstrap", None)  # fails if scoring starts
     lines = write(tmp_path / "lines", "a\n")
     with pytest.raises(UserError, match="none: there is no such file"):
         compare_files(lines, [lines], train=tmp_path / "none")
 
 
-def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_compare_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     references, output = write(tmp_path / "wanted", "a b\nc d\n"), write(tmp_path / "out", "a b\nc e\n")
     compare_files(references, [output], metric=["wer"], train=references, html=tmp_path / "page.html", samples=100)
-    told = capsys.readouterr().out
-    assert "out   25.00 ± 25.00" in told
-    assert "by frequency in the training text" in told
+    output_text = capsys.readouterr().out
+    assert "out   25.00 ± 25.00" in output_text
+    assert "by frequency in the training text" in output_text
     compare_files(references, [output], metric=["wer"], json=True, samples=100)
     assert json.loads(capsys.readouterr().out)["confusions"] == {
         "out": [{"reference": "d", "output": "e", "frequency": 1}]
@@ -218,6 +221,6 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "Worst sentences" in (tmp_path / "page.html").read_text("utf-8")
 
 
-def test_a_metric_that_does_not_exist() -> None:
+def test_unknown_metric_is_rejected() -> None:
     with pytest.raises(UserError, match="unknown metric 'blue': did you mean 'bleu'"):
-        compare_systems(material(GOOD), ComparisonSettings(metrics=["blue"]))
+        compare_systems(comparison_data(GOOD), ComparisonSettings(metrics=["blue"]))

@@ -1,4 +1,4 @@
-"""Connections: only so many, and none that keeps an answer waiting for ever."""
+"""Server connections: limits on their number and on idle time."""
 
 import asyncio
 import socket
@@ -15,14 +15,14 @@ from starlette.types import ASGIApp
 from weft.serve.connections import LimitedListener
 from weft.serve.limits import ServerLimits
 
-PATIENCE = 60.0  # far more than is needed
-LONG = bytes(2**25)  # more than lies between two ends of a connection
-ASKED = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+TIMEOUT = 60.0  # seconds, far more than needed
+LARGE_BODY = bytes(2**25)  # more than the socket buffers hold
+REQUEST = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 
 
 @asynccontextmanager
-async def served(app: ASGIApp, limits: ServerLimits) -> AsyncIterator[tuple[LimitedListener, int]]:
-    """A server of this application, by its listener and its port."""
+async def running_server(app: ASGIApp, limits: ServerLimits) -> AsyncIterator[tuple[LimitedListener, int]]:
+    """Serve the application; yield the listener and its port."""
     with LimitedListener(socket.AF_INET, limits) as listener:
         listener.bind(("127.0.0.1", 0))
         config = uvicorn.Config(
@@ -35,7 +35,7 @@ async def served(app: ASGIApp, limits: ServerLimits) -> AsyncIterator[tuple[Limi
         )
         server = uvicorn.Server(config)
         tasks = [asyncio.create_task(server.serve([listener])), asyncio.create_task(listener.close_expired())]
-        await until(lambda: server.started)
+        await wait_until(lambda: server.started)
         try:
             yield listener, listener.getsockname()[1]
         finally:
@@ -44,99 +44,103 @@ async def served(app: ASGIApp, limits: ServerLimits) -> AsyncIterator[tuple[Limi
             tasks[1].cancel()
 
 
-async def until(reached: Callable[[], bool]) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while not reached():
+async def wait_until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(TIMEOUT):
+        while not condition():
             await asyncio.sleep(0.01)
 
 
-async def connected(port: int, said: bytes = b"") -> socket.socket:
-    """A connection on which this was said, and nothing is read."""
-    one, loop = socket.socket(), asyncio.get_running_loop()
-    one.setblocking(False)
-    await loop.sock_connect(one, ("127.0.0.1", port))
-    await loop.sock_sendall(one, said)
-    return one
+async def connect(port: int, data: bytes = b"") -> socket.socket:
+    """Open a connection and send data, without reading."""
+    connection, loop = socket.socket(), asyncio.get_running_loop()
+    connection.setblocking(False)
+    await loop.sock_connect(connection, ("127.0.0.1", port))
+    await loop.sock_sendall(connection, data)
+    return connection
 
 
-def is_closed(one: socket.socket) -> bool:
-    """Has the other end gone? Nothing was ever said there."""
+def is_closed(connection: socket.socket) -> bool:
+    """Return whether the peer, which never sends data, has closed the connection."""
     try:
-        return one.recv(1, socket.MSG_PEEK) == b""
+        return connection.recv(1, socket.MSG_PEEK) == b""
     except BlockingIOError:
         return False
 
 
-async def read(one: socket.socket, count: int) -> int:
-    """How many bytes come, up to so many."""
-    found = 0
-    while found < count and (part := await asyncio.get_running_loop().sock_recv(one, 2**20)):
-        found += len(part)
-    return found
+async def read(connection: socket.socket, count: int) -> int:
+    """Read until `count` bytes or the end; return the number of bytes read."""
+    total = 0
+    while total < count and (chunk := await asyncio.get_running_loop().sock_recv(connection, 2**20)):
+        total += len(chunk)
+    return total
 
 
-def test_a_burst_of_connections_stays_within_the_limit() -> None:
+def test_burst_of_connections_stays_within_the_limit() -> None:
     async def run() -> None:
-        async with served(Response(b"here"), ServerLimits(connections=10, idle_timeout=10_000)) as (listener, port):
+        async with running_server(Response(b"here"), ServerLimits(connections=10, idle_timeout=10_000)) as (
+            listener,
+            port,
+        ):
             with ExitStack() as stack:
-                ends = [
-                    stack.enter_context(one) for one in await asyncio.gather(*(connected(port) for _ in range(200)))
+                connections = [
+                    stack.enter_context(connection)
+                    for connection in await asyncio.gather(*(connect(port) for _ in range(200)))
                 ]
-                await until(lambda: sum(is_closed(one) for one in ends) == 190)
+                await wait_until(lambda: sum(is_closed(connection) for connection in connections) == 190)
                 assert listener.open_connections == 10
-                with await connected(port, ASKED) as one:
-                    assert await read(one, 1) > 0
+                with await connect(port, REQUEST) as connection:
+                    assert await read(connection, 1) > 0
 
     asyncio.run(run())
 
 
-def test_where_none_is_idle_a_new_connection_is_not_taken() -> None:
+def test_new_connection_is_refused_if_all_are_busy() -> None:
     async def run() -> None:
-        let, begun = asyncio.Event(), list[object]()
+        release, started = asyncio.Event(), list[object]()
 
         async def slow(scope: object, receive: object, send: Callable[[object], Awaitable[None]]) -> None:
-            begun.append(scope)
-            await let.wait()
+            started.append(scope)
+            await release.wait()
             await Response(b"here")(scope, receive, send)  # type: ignore[arg-type]
 
-        async with served(slow, ServerLimits(connections=3)) as (_, port):  # type: ignore[arg-type]
+        async with running_server(slow, ServerLimits(connections=3)) as (_, port):  # type: ignore[arg-type]
             with ExitStack() as stack:
-                busy = [stack.enter_context(await connected(port, ASKED)) for _ in range(3)]
-                await until(lambda: len(begun) == 3)
-                more = stack.enter_context(await connected(port))
-                await until(lambda: is_closed(more))
-                let.set()
-                assert [await read(one, 1) > 0 for one in busy] == [True] * 3
+                busy = [stack.enter_context(await connect(port, REQUEST)) for _ in range(3)]
+                await wait_until(lambda: len(started) == 3)
+                extra = stack.enter_context(await connect(port))
+                await wait_until(lambda: is_closed(extra))
+                release.set()
+                assert [await read(connection, 1) > 0 for connection in busy] == [True] * 3
 
     asyncio.run(run())
 
 
-def test_an_answer_that_is_not_read_is_given_up() -> None:
+def test_unread_response_is_dropped() -> None:
     async def endless() -> AsyncIterator[bytes]:
         while True:
-            yield LONG
+            yield LARGE_BODY
             await asyncio.sleep(0)
 
-    async def run(answer: ASGIApp) -> None:
-        app = Starlette(routes=[Mount("/short", Response(b"here")), Mount("/", answer)])
-        async with served(app, ServerLimits(timeout=1, idle_timeout=1)) as (listener, port):
+    async def run(response: ASGIApp) -> None:
+        app = Starlette(routes=[Mount("/short", Response(b"here")), Mount("/", response)])
+        async with running_server(app, ServerLimits(timeout=1, idle_timeout=1)) as (listener, port):
             with ExitStack() as stack:
                 for _ in range(3):
-                    assert await read(stack.enter_context(await connected(port, ASKED)), 1) > 0
-                with await connected(port, ASKED.replace(b"/", b"/short", 1)) as other:
-                    assert await read(other, 1) > 0  # all the while, others are answered
-                await until(lambda: not listener.open_connections)
+                    assert await read(stack.enter_context(await connect(port, REQUEST)), 1) > 0
+                with await connect(port, REQUEST.replace(b"/", b"/short", 1)) as other:
+                    assert await read(other, 1) > 0  # other requests are still answered
+                await wait_until(lambda: not listener.open_connections)
 
-    asyncio.run(run(Response(LONG)))
+    asyncio.run(run(Response(LARGE_BODY)))
     asyncio.run(run(StreamingResponse(endless())))
 
 
-def test_an_answer_that_is_read_late_comes_whole() -> None:
+def test_response_read_late_is_complete() -> None:
     async def run() -> None:
-        async with served(Response(LONG), ServerLimits(idle_timeout=1)) as (listener, port):
-            with await connected(port, ASKED) as one:
-                await until(lambda: listener.closing_connections == 1)
-                assert await read(one, len(LONG)) >= len(LONG)
+        async with running_server(Response(LARGE_BODY), ServerLimits(idle_timeout=1)) as (listener, port):
+            with await connect(port, REQUEST) as connection:
+                await wait_until(lambda: listener.closing_connections == 1)
+                assert await read(connection, len(LARGE_BODY)) >= len(LARGE_BODY)
 
     asyncio.run(run())
 
@@ -152,16 +156,16 @@ def test_responses_are_not_delayed() -> None:
             assert listener.open_connections == 0
 
 
-def test_a_head_that_comes_slowly_is_closed_in_time() -> None:
+def test_slow_request_header_times_out() -> None:
     async def run() -> None:
-        async with served(Response(b"here"), ServerLimits(idle_timeout=1)) as (_, port):
-            with await connected(port, ASKED) as one:  # a first request is answered
-                assert await read(one, 1) > 0
-                loop, begun = asyncio.get_running_loop(), time.monotonic()
+        async with running_server(Response(b"here"), ServerLimits(idle_timeout=1)) as (_, port):
+            with await connect(port, REQUEST) as connection:  # the first request is answered
+                assert await read(connection, 1) > 0
+                loop, start = asyncio.get_running_loop(), time.monotonic()
                 with suppress(ConnectionError):
-                    while time.monotonic() < begun + PATIENCE:
-                        await loop.sock_sendall(one, b"G")  # of a second one, a byte now and then
+                    while time.monotonic() < start + TIMEOUT:
+                        await loop.sock_sendall(connection, b"G")  # the second request, byte by byte
                         await asyncio.sleep(0.1)
-                assert 0.5 < time.monotonic() - begun < PATIENCE
+                assert 0.5 < time.monotonic() - start < TIMEOUT
 
     asyncio.run(run())

@@ -1,4 +1,4 @@
-"""What is evaluated: sources and references, from a .tsv or from files of lines."""
+"""Evaluation inputs: sources and references from a .tsv or from parallel files."""
 
 import gzip
 from pathlib import Path
@@ -16,30 +16,30 @@ def write(path: Path, text: str) -> Path:
     return path
 
 
-def test_a_table_has_as_many_references_as_a_line_has(tmp_path: Path) -> None:
+def test_tsv_lines_may_differ_in_their_number_of_references(tmp_path: Path) -> None:
     table = write(tmp_path / "test.tsv", "go\tve\tvete\nrun\tcorre\n\tnada\n")
     assert read_examples([table])[:2] == (["go", "run", ""], [("ve", "vete"), ("corre",), ("nada",)])
 
 
-def test_a_table_may_be_packed(tmp_path: Path) -> None:
-    packed = tmp_path / "test.tsv.gz"
-    packed.write_bytes(gzip.compress(b"go\tve\n"))
-    assert read_examples([packed])[:2] == (["go"], [("ve",)])
+def test_tsv_may_be_compressed(tmp_path: Path) -> None:
+    compressed = tmp_path / "test.tsv.gz"
+    compressed.write_bytes(gzip.compress(b"go\tve\n"))
+    assert read_examples([compressed])[:2] == (["go"], [("ve",)])
 
 
-def test_the_empty_columns_of_a_spreadsheet_are_no_references(tmp_path: Path) -> None:
+def test_empty_tsv_columns_are_ignored(tmp_path: Path) -> None:
     table = write(tmp_path / "test.tsv", "go\tve\t\t\nrun\t\tcorre\nhm\t\t\n")
     assert read_examples([table]).references == [("ve",), ("corre",), ("",)]
 
 
-def test_files_side_by_side_are_read_as_before(tmp_path: Path) -> None:
+def test_parallel_files_are_read_line_by_line(tmp_path: Path) -> None:
     files = [
         write(tmp_path / name, text) for name, text in (("a", "go\nrun\n"), ("b", "ve\ncorre\n"), ("c", "vete\n\n"))
     ]
     assert read_examples(files)[:2] == (["go", "run"], [("ve", "vete"), ("corre", "")])
 
 
-def test_the_references_of_a_table_serve_a_file_of_translations_too(tmp_path: Path) -> None:
+def test_tsv_references_can_score_a_file_of_translations(tmp_path: Path) -> None:
     outputs = write(tmp_path / "outputs", "vete\nanda\n")
     table = write(tmp_path / "test.tsv", "go\tve\tvete\nrun\tcorre\n")
     (score,) = evaluate_file(outputs, [table], ["exact"], MetricOptions())
@@ -59,7 +59,7 @@ def test_the_references_of_a_table_serve_a_file_of_translations_too(tmp_path: Pa
         ({"test.en": "go\n"}, "test.en is a source without references. Add reference files, or give one .tsv"),
     ],
 )
-def test_what_cannot_be_evaluated_is_told(files: dict[str, str], message: str, tmp_path: Path) -> None:
+def test_invalid_inputs_are_reported(files: dict[str, str], message: str, tmp_path: Path) -> None:
     with pytest.raises(UserError) as caught:
         read_examples([write(tmp_path / name, text) for name, text in files.items()])
     assert str(caught.value).startswith(f"{tmp_path}/{message}")

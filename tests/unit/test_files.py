@@ -1,4 +1,4 @@
-"""Files and folders that are never half-written: errors, full disks and kills at every moment."""
+"""Atomic files and folders: errors, full disks and kills at every moment leave nothing half-written."""
 
 import errno
 import fcntl
@@ -16,7 +16,7 @@ from weft.core.files import atomic_folder, path_lock, recover_folder, remove_lef
 
 
 def content(folder: Path) -> dict[str, str]:
-    """Every file below the folder, hidden ones too."""
+    """Return the text of every file below the folder, hidden ones included."""
     return {path.relative_to(folder).as_posix(): path.read_text() for path in folder.rglob("*") if path.is_file()}
 
 
@@ -26,26 +26,26 @@ def fill(folder: Path, text: str) -> None:
     (folder / "sub" / "b").write_text(text)
 
 
-def fail_in_the_block(path: Path, error: BaseException) -> None:
+def fail_inside_block(path: Path, error: BaseException) -> None:
     with atomic_folder(path) as new:
         (new / "only").write_text("half")
         raise error
 
 
-def test_bytes_and_writers(tmp_path: Path) -> None:
+def test_content_may_be_bytes_or_a_writer(tmp_path: Path) -> None:
     write_atomically(tmp_path / "a", b"one")
     assert content(tmp_path) == {"a": "one"}
     write_atomically(tmp_path / "a", lambda file: file.write(b"two"))
     assert content(tmp_path) == {"a": "two"}
 
 
-def test_the_file_has_the_usual_permissions(tmp_path: Path) -> None:
+def test_file_has_the_default_permissions(tmp_path: Path) -> None:
     (tmp_path / "usual").write_bytes(b"")
     write_atomically(tmp_path / "ours", b"")
     assert (tmp_path / "ours").stat().st_mode == (tmp_path / "usual").stat().st_mode
 
 
-def test_a_link_stays_a_link(tmp_path: Path) -> None:
+def test_symbolic_link_is_preserved(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "file")
     write_atomically(tmp_path / "link", b"new")
     assert (tmp_path / "link").is_symlink()
@@ -53,7 +53,7 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("error", [ValueError("bug"), KeyboardInterrupt(), OSError(errno.EIO, "broken")])
-def test_a_failing_writer_leaves_the_old_file(tmp_path: Path, error: BaseException) -> None:
+def test_failing_writer_leaves_the_old_file(tmp_path: Path, error: BaseException) -> None:
     def fail(file: BinaryIO) -> None:
         file.write(b"half")
         raise error
@@ -73,7 +73,7 @@ def test_a_failing_writer_leaves_the_old_file(tmp_path: Path, error: BaseExcepti
         (errno.EROFS, "the disk can only be read"),
     ],
 )
-def test_what_the_system_refuses_is_told(
+def test_operating_system_errors_are_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, text: str
 ) -> None:
     def refuse(descriptor: int) -> None:
@@ -90,13 +90,13 @@ def test_what_the_system_refuses_is_told(
     assert content(tmp_path) == before
 
 
-def test_a_full_disk_in_the_block_is_told(tmp_path: Path) -> None:
+def test_full_disk_inside_the_block_is_reported(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="best: the disk is full"):
-        fail_in_the_block(tmp_path / "best", OSError(errno.ENOSPC, "No space left on device"))
+        fail_inside_block(tmp_path / "best", OSError(errno.ENOSPC, "No space left on device"))
     assert list(tmp_path.iterdir()) == []
 
 
-def test_places_that_cannot_be(tmp_path: Path) -> None:
+def test_invalid_paths_are_reported(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match="is a folder, and a file should be written there"):
@@ -109,14 +109,14 @@ def test_places_that_cannot_be(tmp_path: Path) -> None:
         atomic_folder(tmp_path / "none" / "a").__enter__()
 
 
-def test_a_folder_comes_whole(tmp_path: Path) -> None:
+def test_folder_appears_complete(tmp_path: Path) -> None:
     with atomic_folder(tmp_path / "best") as new:
         fill(new / "x", "one")
         assert not (tmp_path / "best").exists()
     assert content(tmp_path) == {"best/x/a": "one", "best/x/sub/b": "one"}
 
 
-def test_a_folder_is_replaced_whole(tmp_path: Path) -> None:
+def test_folder_is_replaced_as_a_whole(tmp_path: Path) -> None:
     fill(tmp_path / "best", "old")
     with atomic_folder(tmp_path / "best") as new:
         (new / "only").write_text("new")
@@ -125,16 +125,14 @@ def test_a_folder_is_replaced_whole(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["best"]
 
 
-def test_an_error_in_the_block_leaves_the_old_folder(tmp_path: Path) -> None:
+def test_error_inside_the_block_leaves_the_old_folder(tmp_path: Path) -> None:
     fill(tmp_path / "best", "old")
     with pytest.raises(KeyboardInterrupt):
-        fail_in_the_block(tmp_path / "best", KeyboardInterrupt())
+        fail_inside_block(tmp_path / "best", KeyboardInterrupt())
     assert content(tmp_path) == {"best/a": "old", "best/sub/b": "old"}
 
 
-def test_when_the_new_folder_cannot_take_its_place_the_old_one_does(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failed_rename_restores_the_old_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(tmp_path / "best", "old")
     rename = Path.rename
 
@@ -174,46 +172,46 @@ with files.atomic_folder(Path(sys.argv[1])) as new:
 
 
 def run_killed(path: Path, calls: int) -> int:
-    """Replace the folder in another process that is killed before its n-th call that changes the disk."""
+    """Replace the folder in a process that is killed before its n-th call that changes the disk."""
     return subprocess.run([sys.executable, "-c", KILLED, str(path), str(calls)], check=False).returncode
 
 
-def test_killed_at_any_moment_the_old_or_the_new_folder_is_whole(tmp_path: Path) -> None:
-    seen = []
+def test_kill_at_any_moment_leaves_the_old_or_the_new_folder_complete(tmp_path: Path) -> None:
+    versions = []
     for calls in range(99):
         home = tmp_path / str(calls)
         fill(home / "best", "old")
-        ended = run_killed(home / "best", calls)
+        exit_code = run_killed(home / "best", calls)
         assert content(home / ".best.weft-old") in ({}, {"a": "old", "sub/b": "old"})
         recover_folder(home / "best")
         found = content(home / "best")
         assert found in ({"a": "old", "sub/b": "old"}, {"a": "new", "sub/b": "new"})
-        seen.append(found["a"])
+        versions.append(found["a"])
         remove_leftovers(home)
         assert [path.name for path in home.iterdir()] == ["best"]
-        if ended == 0:
+        if exit_code == 0:
             break
-        assert ended == -signal.SIGKILL
-    assert len(seen) > 10
-    assert seen == sorted(seen, reverse=True)  # old until the renames, new after them
-    assert {"old", "new"} == set(seen)
+        assert exit_code == -signal.SIGKILL
+    assert len(versions) > 10
+    assert versions == sorted(versions, reverse=True)  # old until the renames, new after them
+    assert {"old", "new"} == set(versions)
 
 
-def test_a_killed_swap_is_recovered_by_the_next_write(tmp_path: Path) -> None:
+def test_interrupted_swap_is_recovered_by_the_next_write(tmp_path: Path) -> None:
     fill(tmp_path / ".best.weft-old", "old")
     with pytest.raises(ValueError):
-        fail_in_the_block(tmp_path / "best", ValueError())
+        fail_inside_block(tmp_path / "best", ValueError())
     assert content(tmp_path) == {"best/a": "old", "best/sub/b": "old"}
 
 
-def test_once_the_new_folder_is_in_place_the_old_one_goes(tmp_path: Path) -> None:
+def test_recovery_removes_the_old_folder_if_the_new_one_is_in_place(tmp_path: Path) -> None:
     fill(tmp_path / ".best.weft-old", "old")
     fill(tmp_path / "best", "new")
     recover_folder(tmp_path / "best")
     assert content(tmp_path) == {"best/a": "new", "best/sub/b": "new"}
 
 
-def test_leftovers_go_and_nothing_else(tmp_path: Path) -> None:
+def test_only_leftovers_are_removed(tmp_path: Path) -> None:
     fill(tmp_path / ".best.0123abcd.weft-partial", "half")
     (tmp_path / ".log.89abcdef.weft-partial").write_text("half")
     fill(tmp_path / ".last.weft-old", "old")
@@ -223,7 +221,7 @@ def test_leftovers_go_and_nothing_else(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == [".hidden", ".x.weft-partial", "a.weft-partial", "last"]
 
 
-def test_a_write_in_progress_is_not_touched(tmp_path: Path) -> None:
+def test_write_in_progress_is_not_removed(tmp_path: Path) -> None:
     def write(file: BinaryIO) -> None:
         remove_leftovers(tmp_path)
         file.write(b"whole")
@@ -235,31 +233,31 @@ def test_a_write_in_progress_is_not_touched(tmp_path: Path) -> None:
     assert content(tmp_path) == {"a": "whole", "best/b": "whole"}
 
 
-def test_a_lock_is_that_of_what_stands_there_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another process has put a new folder in the place of the one that was just opened."""
-    really = fcntl.flock
+def test_lock_of_a_replaced_folder_is_not_free(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process replaces the folder after it was opened and before it is locked."""
+    flock = fcntl.flock
     (tmp_path / "best").mkdir()
 
-    def late(descriptor: int, how: int) -> None:
+    def replace_then_lock(descriptor: int, operation: int) -> None:
         (tmp_path / "best").rename(tmp_path / "old")
         (tmp_path / "best").mkdir()
-        really(descriptor, how)
+        flock(descriptor, operation)
 
-    monkeypatch.setattr(fcntl, "flock", late)
+    monkeypatch.setattr(fcntl, "flock", replace_then_lock)
     with path_lock(tmp_path / "best") as free:
         assert not free
 
 
-def test_a_swap_in_progress_is_not_undone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_swap_in_progress_is_not_undone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(tmp_path / "best", "old")
     rename = Path.rename
 
-    def meddle(path: Path, target: Path) -> Path:
+    def rename_and_recover(path: Path, target: Path) -> Path:
         moved = rename(path, target)
-        recover_folder(tmp_path / "best")  # as another process might, at each moment of the swap
+        recover_folder(tmp_path / "best")  # another process could do so at any moment of the swap
         return moved
 
-    monkeypatch.setattr(Path, "rename", meddle)
+    monkeypatch.setattr(Path, "rename", rename_and_recover)
     with atomic_folder(tmp_path / "best") as new:
         (new / "only").write_text("new")
     assert content(tmp_path) == {"best/only": "new"}

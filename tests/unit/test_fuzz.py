@@ -1,4 +1,4 @@
-"""Whatever bytes a reader is given, only a UserError comes out of it."""
+"""Fuzzing: whatever the bytes, a reader raises nothing but UserError."""
 
 from pathlib import Path
 from random import Random
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from fuzz.readers import Reader, read_safely, readers
 
 READERS = readers()
-MUTANTS, LEAST = 60, 5  # of a reader, and of each of its seeds
+MUTANTS, MIN_PER_SEED = 60, 5  # per reader, and per seed
 
 
 @pytest.fixture(params=READERS)
@@ -19,7 +19,7 @@ def reader(request: pytest.FixtureRequest) -> Reader:
 
 
 def test_good_input_is_read(reader: Reader, tmp_path: Path) -> None:
-    """What makes the rest worth something; a shortlist is more than tensors, and a body fits one kind of request."""
+    """Seeds are valid, except for a shortlist (more than tensors) and a JSON body (valid for one kind of request)."""
     read = [read_safely(reader, tmp_path, seed) for seed in reader.seeds(tmp_path)]
     assert any(read) or reader in (READERS["shortlist"], READERS["json-body"])
 
@@ -33,19 +33,19 @@ def test_good_input_is_read(reader: Reader, tmp_path: Path) -> None:
 @example(b"")
 @example(b"[" * 20_000)
 @example(b'{"a": ' * 20_000)
-def test_any_bytes(reader: Reader, tmp_path: Path, content: bytes) -> None:
+def test_random_bytes(reader: Reader, tmp_path: Path, content: bytes) -> None:
     read_safely(reader, tmp_path, content)
 
 
-def test_good_input_with_something_changed(reader: Reader, tmp_path: Path) -> None:
+def test_mutated_seeds(reader: Reader, tmp_path: Path) -> None:
     draws, seeds = Random(1), reader.seeds(tmp_path)
     for seed in seeds:
-        for _ in range(max(LEAST, MUTANTS // len(seeds))):
-            read_safely(reader, tmp_path, mutant(seed, reader.words, draws))
+        for _ in range(max(MIN_PER_SEED, MUTANTS // len(seeds))):
+            read_safely(reader, tmp_path, mutate(seed, reader.words, draws))
 
 
-def mutant(seed: bytes, words: tuple[bytes, ...], draws: Random) -> bytes:
-    """One to three changes: a byte, a cut, a repetition, a word put in."""
+def mutate(seed: bytes, words: tuple[bytes, ...], draws: Random) -> bytes:
+    """Apply one to three changes: replace a byte, cut, repeat, or insert a word."""
     for _ in range(draws.randint(1, 3)):
         first, second = sorted(draws.randrange(len(seed) + 1) for _ in range(2))
         new = draws.choice([bytes([draws.randrange(256)]), b"", seed[first:second] * 2, *words])
@@ -53,17 +53,17 @@ def mutant(seed: bytes, words: tuple[bytes, ...], draws: Random) -> bytes:
     return seed
 
 
-def test_what_would_become_large(reader: Reader, tmp_path: Path) -> None:
+def test_decompression_bombs_are_refused(reader: Reader, tmp_path: Path) -> None:
     assert not any(read_safely(reader, tmp_path, bomb) for bomb in reader.bombs())
 
 
 NO_UNKNOWN = b"""{"version": "1.0", "truncation": null, "padding": null, "added_tokens": [], "normalizer": null,
     "pre_tokenizer": null, "post_processor": null, "decoder": null,
     "model": {"type": "BPE", "unk_token": "<unk>", "vocab": {"a": 0}, "merges": []}}"""
-FOUND = [("tokenizer", NO_UNKNOWN)]
+KNOWN_FAILURES = [("tokenizer", NO_UNKNOWN)]
 
 
-@pytest.mark.parametrize(("name", "content"), FOUND)
-def test_what_was_found_once(name: str, content: bytes, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "content"), KNOWN_FAILURES)
+def test_known_failures_stay_fixed(name: str, content: bytes, tmp_path: Path) -> None:
     READERS[name].seeds(tmp_path)
     read_safely(READERS[name], tmp_path, content)

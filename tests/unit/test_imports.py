@@ -1,4 +1,4 @@
-"""Packages that a task does not need are not imported for it."""
+"""Modules do not import packages that they do not need."""
 
 import subprocess
 import sys
@@ -15,7 +15,7 @@ import pytest
         ("weft.cli.main", ("torch", "numpy", "yaml", "weft.models", "weft.inference")),
     ],
 )
-def test_a_module_does_not_import(module: str, unneeded: tuple[str, ...]) -> None:
+def test_module_does_not_import_unneeded_packages(module: str, unneeded: tuple[str, ...]) -> None:
     program = f"import sys, {module}; print(*sys.modules)"
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     imported = result.stdout.split()

@@ -1,4 +1,4 @@
-"""Decoders without a source: their weights, what they refuse, their completions and the perplexity they give."""
+"""Language models: weights, recipe checks, completions and perplexity."""
 
 import math
 from pathlib import Path
@@ -44,13 +44,13 @@ def recipe(model: dict[str, Any], **data: Any) -> dict[str, Any]:
     }
 
 
-def trained(model: dict[str, Any] = TRANSFORMER, **data: Any) -> TrainedModel:
-    """A language model of the letters a to e that has learned nothing yet."""
+def make_language_model(model: dict[str, Any] = TRANSFORMER, **data: Any) -> TrainedModel:
+    """Return an untrained language model of the letters a to e."""
     settings = load_recipe(recipe(model, **data))
     tokenizer = CharacterTokenizerTrainer().train(["a b c d e"])
     torch.manual_seed(5)
-    made = build_model(settings.model, tokenizer.vocabulary(), tokenizer.vocabulary(), joint=True).eval()
-    return TrainedModel(made, tokenizer, tokenizer, settings, {})
+    network = build_model(settings.model, tokenizer.vocabulary(), tokenizer.vocabulary(), joint=True).eval()
+    return TrainedModel(network, tokenizer, tokenizer, settings, {})
 
 
 def batch(source: list[list[int]], target: list[list[int]]) -> Batch:
@@ -59,25 +59,25 @@ def batch(source: list[list[int]], target: list[list[int]]) -> Batch:
 
 @pytest.mark.parametrize("model", [TRANSFORMER, LSTM], ids=["transformer", "lstm"])
 def test_every_weight_is_used(model: dict[str, Any]) -> None:
-    made = trained(model).model
+    network = make_language_model(model).model
     pairs = batch([[EOS], [EOS]], [[3, 4, 5, EOS], [6, EOS]])
-    torch.autograd.backward(cross_entropy(made.head, made.features(pairs).hidden, pairs.target).total)
-    used = sum(weight.numel() for weight in made.parameters() if weight.grad is not None)
-    assert used == count_parameters(made) > 0
-    assert made.is_language_model
+    torch.autograd.backward(cross_entropy(network.head, network.features(pairs).hidden, pairs.target).total)
+    used = sum(weight.numel() for weight in network.parameters() if weight.grad is not None)
+    assert used == count_parameters(network) > 0
+    assert network.is_language_model
 
 
 @pytest.mark.parametrize("model", [TRANSFORMER, LSTM], ids=["transformer", "lstm"])
-def test_the_source_changes_nothing(model: dict[str, Any]) -> None:
-    made, target = trained(model).model, [[3, 4, 5, EOS]]
-    output = made.features(batch([[5, 4, 3, EOS]], target))
-    assert torch.equal(output.hidden, made.features(batch([[EOS]], target)).hidden)
+def test_source_has_no_effect(model: dict[str, Any]) -> None:
+    network, target = make_language_model(model).model, [[3, 4, 5, EOS]]
+    output = network.features(batch([[5, 4, 3, EOS]], target))
+    assert torch.equal(output.hidden, network.features(batch([[EOS]], target)).hidden)
     assert output.attention is None
 
 
 NEEDS_A_SOURCE = "model.decoder: needs a source, but model.encoder is none"
 READS = {"type": "transformer", "layers": 1, "heads": 2, "ffn_dim": 12}
-WRONG: list[tuple[dict[str, Any], str]] = [
+INVALID: list[tuple[dict[str, Any], str]] = [
     *(({"decoder": name}, NEEDS_A_SOURCE) for name in ("bahdanau", "luong", "cho", "gnmt")),
     ({"decoder": "sutskever"}, "model.decoder: bridge: linear starts from the source, but there is none"),
     ({"decoder": {"type": "sutskever", "bridge": {"type": "linear", "summary": "mean"}}}, "write bridge: zeros"),
@@ -90,8 +90,8 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("changed", "message"), WRONG)
-def test_parts_that_do_not_fit_are_told(changed: dict[str, Any], message: str) -> None:
+@pytest.mark.parametrize(("changed", "message"), INVALID)
+def test_incompatible_model_slots_are_reported(changed: dict[str, Any], message: str) -> None:
     check_recipe(load_recipe(recipe(TRANSFORMER)))
     with pytest.raises(ConfigError, match=message):
         check_recipe(load_recipe(recipe(TRANSFORMER | changed)))
@@ -106,13 +106,13 @@ def test_parts_that_do_not_fit_are_told(changed: dict[str, Any], message: str) -
         ("data.train=[]", "data.train: names no files: give one text file"),
     ],
 )
-def test_settings_that_do_not_fit_are_told(setting: str, message: str) -> None:
+def test_incompatible_settings_are_reported(setting: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         check_recipe(load_recipe(recipe(TRANSFORMER), [setting]))
 
 
-def test_completions_begin_with_the_prompt_and_go_on_as_the_model_says() -> None:
-    model = trained()
+def test_completion_continues_the_prompt_greedily() -> None:
+    model = make_language_model()
     (line,) = Completer(model, GreedySearch()).complete("ab")
     (tokens,) = model.target_tokenizer.encode([line])
     assert line.startswith("ab")
@@ -124,79 +124,79 @@ def test_completions_begin_with_the_prompt_and_go_on_as_the_model_says() -> None
     assert len(tokens) == 12 or likeliest_tokens[-1] == EOS
 
 
-def test_the_same_seed_draws_the_same_texts_whatever_stands_beside_them() -> None:
-    model = trained()
-    drawn = list(sampling_completer(model, 3, 1.0, seed=1).stream(["a", "", "a"]))
-    assert len(drawn) == 9
-    assert drawn == list(sampling_completer(model, 3, 1.0, seed=1).stream(["a", "", "a"]))
-    assert drawn[:3] == list(sampling_completer(model, 3, 1.0, seed=1).stream(["a", "b"]))[:3]
-    assert drawn[:2] == sampling_completer(model, 2, 1.0, seed=1).complete("a")
-    assert drawn[:3] != drawn[6:]
-    assert drawn != list(sampling_completer(model, 3, 1.0, seed=2).stream(["a", "", "a"]))
+def test_samples_are_determined_by_the_seed_and_independent_of_other_prompts() -> None:
+    model = make_language_model()
+    samples = list(sampling_completer(model, 3, 1.0, seed=1).stream(["a", "", "a"]))
+    assert len(samples) == 9
+    assert samples == list(sampling_completer(model, 3, 1.0, seed=1).stream(["a", "", "a"]))
+    assert samples[:3] == list(sampling_completer(model, 3, 1.0, seed=1).stream(["a", "b"]))[:3]
+    assert samples[:2] == sampling_completer(model, 2, 1.0, seed=1).complete("a")
+    assert samples[:3] != samples[6:]
+    assert samples != list(sampling_completer(model, 3, 1.0, seed=2).stream(["a", "", "a"]))
 
 
-def test_the_likeliest_are_different_and_begin_with_the_prompt() -> None:
-    lines = beam_completer(trained(), 7).complete("ba")
+def test_beam_completions_are_distinct_and_begin_with_the_prompt() -> None:
+    lines = beam_completer(make_language_model(), 7).complete("ba")
     assert len(set(lines)) == 7
     assert all(line.startswith("ba") for line in lines)
 
 
-def test_a_prompt_may_fill_the_line_but_no_more() -> None:
-    completer = sampling_completer(trained(), 1, 1.0, seed=1)
+def test_prompt_is_limited_to_the_maximum_length() -> None:
+    completer = sampling_completer(make_language_model(), 1, 1.0, seed=1)
     assert completer.complete("a" * 12) == ["a" * 12]
     with pytest.raises(UserError, match="the prompt in line 4 has 13 tokens, but this model reads at most 12"):
         completer.complete("a" * 13, 4)
-    placed = TRANSFORMER | {"target": {"dim": 8, "positions": {"type": "learned", "max_length": 6}}}
+    learned = TRANSFORMER | {"target": {"dim": 8, "positions": {"type": "learned", "max_length": 6}}}
     with pytest.raises(UserError, match="this model reads at most 5"):
-        sampling_completer(trained(placed), 1, 1.0, seed=1).complete("a" * 6)
+        sampling_completer(make_language_model(learned), 1, 1.0, seed=1).complete("a" * 6)
     assert (
-        len(sampling_completer(trained(placed), 20, 1.0, seed=1).complete("ab")) == 20
-    )  # and no position past the last
+        len(sampling_completer(make_language_model(learned), 20, 1.0, seed=1).complete("ab")) == 20
+    )  # no position beyond the last one
 
 
-def test_perplexity_is_that_of_the_forced_scores(tmp_path: Path) -> None:
-    model = trained()
+def test_perplexity_equals_the_forced_scores(tmp_path: Path) -> None:
+    model = make_language_model()
     lines = ["a b", "", "edcba", "ab\u2028b"]
     text = tmp_path / "text.txt"
     text.write_text("".join(line + "\n" for line in lines), "utf-8")
-    surprise = 0.0
+    nll = 0.0
     for row in model.target_tokenizer.encode(lines):
         start = model.model.start(model.model.encode(Padded.from_rows([[EOS]])))
-        surprise -= forced_scores(model.model.step, start, Padded.from_rows([[*row, EOS]]))[0].score
+        nll -= forced_scores(model.model.step, start, Padded.from_rows([[*row, EOS]]))[0].score
     assert {score.name: score.value for score in evaluate_perplexity(model, text)} == pytest.approx(
         {
-            "perplexity per token": math.exp(surprise / 16),
-            "perplexity per word": math.exp(surprise / 9),
-            "bits per character": surprise / math.log(2) / 16,
+            "perplexity per token": math.exp(nll / 16),
+            "perplexity per word": math.exp(nll / 9),
+            "bits per character": nll / math.log(2) / 16,
         },
         rel=1e-5,
     )
 
 
-def test_many_windows_and_batches_give_the_same_perplexity(tmp_path: Path) -> None:
+def test_perplexity_does_not_depend_on_batching(tmp_path: Path) -> None:
     text = tmp_path / "text.txt"
     text.write_text("a b\nabcde\n\ncc\n" * 5, "utf-8")
-    whole = evaluate_perplexity(trained(), text)
+    whole = evaluate_perplexity(make_language_model(), text)
     node = recipe(TRANSFORMER) | {"translate": {"buffer_size": 3, "batch_tokens": 8}}
-    cut = evaluate_perplexity(trained()._replace(recipe=load_recipe(node)), text)
-    assert [score.value for score in cut] == pytest.approx([score.value for score in whole], rel=1e-5)
-    assert [score.signature for score in cut] == [score.signature for score in whole]
+    batched = evaluate_perplexity(make_language_model()._replace(recipe=load_recipe(node)), text)
+    assert [score.value for score in batched] == pytest.approx([score.value for score in whole], rel=1e-5)
+    assert [score.signature for score in batched] == [score.signature for score in whole]
 
 
-def test_what_cannot_be_measured_is_told(tmp_path: Path) -> None:
+def test_invalid_evaluation_text_is_reported(tmp_path: Path) -> None:
     text = tmp_path / "text.txt"
     text.write_text("", "utf-8")
     with pytest.raises(UserError, match=r"text.txt: is empty, so there are no lines to evaluate"):
-        evaluate_perplexity(trained(), text)
+        evaluate_perplexity(make_language_model(), text)
     text.write_text("abcde\nabcdea\n", "utf-8")
-    placed = TRANSFORMER | {"target": {"dim": 8, "positions": {"type": "learned", "max_length": 6}}}
+    learned = TRANSFORMER | {"target": {"dim": 8, "positions": {"type": "learned", "max_length": 6}}}
     with pytest.raises(UserError, match=r"text.txt, line 2: has 6 tokens, but this model has positions for 5"):
-        evaluate_perplexity(trained(placed, max_length=5), text)
+        evaluate_perplexity(make_language_model(learned, max_length=5), text)
 
 
-def test_a_recurrent_one_can_be_looked_into() -> None:
-    made = trained(LSTM)
-    translator = Translator(made, GreedySearch(), made.recipe.translate)
+def test_recurrent_language_model_can_be_inspected() -> None:
+    trained = make_language_model(LSTM)
+    translator = Translator(trained, GreedySearch(), trained.recipe.translate)
     found = gate_activations(translator, "abc")
     assert [gate.path for gate in found] == ["decoder.input", "decoder.forget", "decoder.output"]
     assert found[0].labels == ("<begin>", "a", "b", "c")

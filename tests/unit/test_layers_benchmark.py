@@ -1,16 +1,15 @@
-"""The benchmark of layers: powers that are known are found again, and a tiny run fills tables, a page and a picture."""
+"""The benchmark of layers: fitted powers, tables and a tiny run."""
 
 import json
 from pathlib import Path
 
 import pytest
 import torch
+from benchmarks.layer_complexity.layer_kinds import KERNEL, KINDS, WINDOW, Kind, Powers
+from benchmarks.layer_complexity.tables import fit, fit_regions, medians, orders_table, times_table
+from benchmarks.layer_complexity.timing import Pass, Size, Timer, Times, Turn, forward, forward_and_backward, measure
 from benchmarks.layers import doublings, main
-from benchmarks.orders.figures import medians, orders_table, times_table
-from benchmarks.orders.fitting import fit, fit_regions
-from benchmarks.orders.kinds import KERNEL, KINDS, WINDOW, Kind, Powers
-from benchmarks.orders.timing import Pass, Size, Timer, Times, Turn, forward, forward_and_backward, measure
-from benchmarks.page import BEGIN, END, write_page
+from benchmarks.markdown import BEGIN, END, write_page
 from matplotlib.image import imread
 from torch import Tensor, nn
 from torch.testing import assert_close
@@ -21,18 +20,18 @@ SIZES = [Size(length, width) for length in (16, 64, 256, 1024) for width in (16,
 
 
 @pytest.mark.parametrize("powers", [Powers(2, 1), Powers(1, 1), Powers(1, 2), Powers(0.5, 1.5)])
-def test_powers_are_found_again(powers: Powers) -> None:
+def test_fit_recovers_known_powers(powers: Powers) -> None:
     found = fit({size: 1e-9 * size.length**powers.length * size.width**powers.width for size in SIZES})
     assert found == pytest.approx(powers)
 
 
-def test_one_width_does_not_tell_of_widths() -> None:
+def test_fit_needs_several_widths() -> None:
     assert fit({Size(length, 64): float(length) for length in (16, 32, 64, 128)}) is None
     assert fit({}) is None
 
 
-def test_regions_show_what_the_mean_of_all_sizes_hides() -> None:
-    """4 n d² + 2 n² d, the products of self-attention: d² where sequences are short, n² where they are long."""
+def test_regions_differ_from_the_fit_over_all_sizes() -> None:
+    """4 n d² + 2 n² d, the products of self-attention: d² dominates for short sequences, n² for long ones."""
     regions = fit_regions({Size(n, d): 4 * n * d**2 + 2 * n**2 * d for n, d in SIZES})
     assert regions["n ≤ d"] == pytest.approx(Powers(1.1, 1.9), abs=0.15)
     assert regions["n ≥ 4 d"] == pytest.approx(Powers(1.9, 1.1), abs=0.15)
@@ -41,25 +40,25 @@ def test_regions_show_what_the_mean_of_all_sizes_hides() -> None:
     assert 1.2 < both.length < 1.8
 
 
-def test_lengths_are_doubled() -> None:
+def test_doublings() -> None:
     assert doublings(16, 130) == [16, 32, 64, 128]
     assert doublings(64, 128) == [64, 128]
 
 
-def made_up() -> Times:
-    """Each kind takes as long as published, in microseconds; one round of three was disturbed."""
+def published_times() -> Times:
+    """Times in microseconds that follow the published orders; one round of three is an outlier."""
     return {
         Turn(kind.name, size): [
-            disturbed * 1e-6 * size.length**kind.powers.length * size.width**kind.powers.width
-            for disturbed in (1.0, 50.0, 0.99)
+            factor * 1e-6 * size.length**kind.powers.length * size.width**kind.powers.width
+            for factor in (1.0, 50.0, 0.99)
         ]
         for kind in KINDS
         for size in SIZES
     }
 
 
-def test_tables_show_the_median_and_its_powers() -> None:
-    found = medians(made_up())
+def test_tables_show_medians_and_powers() -> None:
+    found = medians(published_times())
     orders = orders_table(KINDS, found).split("\n")
     assert len(orders) == 2 + len(KINDS) + 1
     assert orders[2].startswith("| self-attention | n² d | 1 | 1 | n^2.00 d^1.00 | n^2.00 d^1.00 |")
@@ -69,22 +68,22 @@ def test_tables_show_the_median_and_its_powers() -> None:
 # --- Layers ----------------------------------------------------------------------------------------------------------
 
 
-def named(name: str) -> nn.Module:
+def make_layer(name: str) -> nn.Module:
     torch.manual_seed(1)
     return next(kind.make(8) for kind in KINDS if kind.name == name).eval()
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
-def test_a_layer_keeps_the_shape_and_no_gradient(kind: Kind) -> None:
+def test_layer_preserves_the_shape_and_leaves_no_gradient(kind: Kind) -> None:
     layer, x = kind.make(8).eval(), torch.randn(2, 40, 8)
     assert layer(x).shape == x.shape
     forward_and_backward(layer, x)
     assert [weight.grad for weight in layer.parameters() if weight.grad is not None] == []
 
 
-def test_both_ways_to_run_an_lstm_are_one_layer() -> None:
+def test_both_lstm_implementations_agree() -> None:
     x = torch.randn(2, 9, 8)
-    assert_close(named("LSTM, torch's kernel")(x), named("LSTM, our own loop")(x))
+    assert_close(make_layer("LSTM, torch's kernel")(x), make_layer("LSTM, our own loop")(x))
 
 
 @pytest.mark.parametrize(
@@ -97,31 +96,31 @@ def test_both_ways_to_run_an_lstm_are_one_layer() -> None:
         ("convolution", KERNEL // 2),
     ],
 )
-def test_the_first_position_sees_as_far_as_its_kind(name: str, last: int) -> None:
+def test_receptive_field_of_the_first_position(name: str, last: int) -> None:
     x = torch.randn(1, 100, 8, requires_grad=True)
-    (seen,) = torch.autograd.grad(named(name)(x)[0, 0].sum(), x)
-    assert farthest(seen[0]) == last
+    (gradient,) = torch.autograd.grad(make_layer(name)(x)[0, 0].sum(), x)
+    assert last_nonzero(gradient[0]) == last
 
 
-def farthest(gradient: Tensor) -> int:
-    """The last position that has any."""
+def last_nonzero(gradient: Tensor) -> int:
+    """Return the last position with a nonzero gradient."""
     return int(gradient.abs().sum(-1).nonzero().max())
 
 
 # --- Runs ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("one", [forward, forward_and_backward])
-def test_every_kind_takes_its_turns(one: Pass) -> None:
-    told: list[str] = []
+@pytest.mark.parametrize("run_pass", [forward, forward_and_backward])
+def test_every_kind_is_timed_in_every_round(run_pass: Pass) -> None:
+    messages: list[str] = []
     turns = [Turn(kind.name, Size(length, 8)) for kind in KINDS for length in (5, 40)]
-    times = measure(Timer(KINDS, (8,), 2, one), turns, 2, told.append)
+    times = measure(Timer(KINDS, (8,), 2, run_pass), turns, 2, messages.append)
     assert list(times) == turns
     assert all(len(seconds) == 2 and min(seconds) > 0 for seconds in times.values())
-    assert told == ["round 1 of 2", "round 2 of 2"]
+    assert messages == ["round 1 of 2", "round 2 of 2"]
 
 
-def test_a_tiny_run_fills_everything(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_tiny_run_writes_all_outputs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page, picture, figures = tmp_path / "page.md", tmp_path / "layers.png", tmp_path / "layers.json"
     page.write_text(f"before\n{BEGIN}old\n{END}after\n", "utf-8")
     main(longest=32, widest=128, batch=1, rounds=1, threads=1, picture=picture, page=page, json_file=figures)
@@ -137,7 +136,7 @@ def test_a_tiny_run_fills_everything(tmp_path: Path, capsys: pytest.CaptureFixtu
     ("text", "message"),
     [(None, "there is no such file"), ("text\n", "figures go between"), (BEGIN, "figures go between")],
 )
-def test_a_page_without_a_place_for_figures_is_told(tmp_path: Path, text: str | None, message: str) -> None:
+def test_page_without_figure_markers_is_reported(tmp_path: Path, text: str | None, message: str) -> None:
     page = tmp_path / "page.md"
     if text is not None:
         page.write_text(text, "utf-8")

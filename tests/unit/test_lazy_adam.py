@@ -1,4 +1,4 @@
-"""Sparse gradients: the same numbers in fewer rows, and an Adam that leaves the other rows alone."""
+"""Sparse gradients equal dense ones, and LazyAdam updates only the rows that have a gradient."""
 
 from collections.abc import Callable
 from functools import partial
@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from laws.given import GIVEN
+from laws.objective_context import OBJECTIVE_CONTEXT
 from laws.variants import VOCABULARY, batch
 from weft.losses.sampled_losses import NegativeSamplingLoss, SampledSoftmaxLoss
 from weft.models.build import ModelConfig, build_model
@@ -28,7 +28,7 @@ from weft.training.train_step import gradient_values, train_step
 PAIRS = batch((5, 6), (3, 4))
 
 
-def made(sparse: bool, tie: Any = "none") -> Model:
+def make_model(sparse: bool, tie: Any = "none") -> Model:
     torch.manual_seed(3)
     cell = partial(GRUCell, dim=8)
     embedding = partial(TokenEmbedding, dim=8, sparse=sparse)
@@ -43,30 +43,30 @@ def made(sparse: bool, tie: Any = "none") -> Model:
     return build_model(slots, VOCABULARY, VOCABULARY, joint=True)
 
 
-def trained(model: Model, optimizer: Any, steps: int = 3, clip: float | None = 0.05) -> list[float]:
-    """The gradient's norms."""
+def train(model: Model, optimizer: Any, steps: int = 3, clip: float | None = 0.05) -> list[float]:
+    """Train and return the gradient norms."""
     torch.manual_seed(1)
-    spread = TrainingStrategy(CPU_RANK, model, SampledSoftmaxLoss(GIVEN, sample_size=4))
+    strategy = TrainingStrategy(CPU_RANK, model, SampledSoftmaxLoss(OBJECTIVE_CONTEXT, sample_size=4))
     return [
-        train_step(spread, optimizer, [PAIRS, PAIRS], step=step, learning_rate=0.01, clip_norm=clip).gradient_norm
+        train_step(strategy, optimizer, [PAIRS, PAIRS], step=step, learning_rate=0.01, clip_norm=clip).gradient_norm
         for step in range(1, steps + 1)
     ]
 
 
 @pytest.mark.parametrize("tie", ["none", "output", "all"])
 @pytest.mark.parametrize("kind", [SGD, Adadelta, Adam, AdamW])
-def test_sparse_gradients_are_the_same_gradients(kind: Callable[..., Any], tie: str) -> None:
-    dense, sparse = made(False, tie), made(True, tie)
-    norms = [trained(model, kind(model.parameters())) for model in (dense, sparse)]
+def test_sparse_gradients_equal_dense_ones(kind: Callable[..., Any], tie: str) -> None:
+    dense, sparse = make_model(False, tie), make_model(True, tie)
+    norms = [train(model, kind(model.parameters())) for model in (dense, sparse)]
     assert norms[0] == pytest.approx(norms[1])
-    for one, other in zip(dense.parameters(), sparse.parameters(), strict=True):
-        assert_close(one, other)
+    for first, second in zip(dense.parameters(), sparse.parameters(), strict=True):
+        assert_close(first, second)
 
 
-def test_sparse_gradients_hold_the_rows_that_were_used() -> None:
-    model = made(True)
+def test_sparse_gradients_hold_the_used_rows() -> None:
+    model = make_model(True)
     torch.manual_seed(1)
-    torch.autograd.backward(SampledSoftmaxLoss(GIVEN, sample_size=1)(model, PAIRS, 1).total)
+    torch.autograd.backward(SampledSoftmaxLoss(OBJECTIVE_CONTEXT, sample_size=1)(model, PAIRS, 1).total)
     weight = model.source.weight
     assert weight is not None
     rows = gradient_values(weight)
@@ -78,11 +78,11 @@ def test_sparse_gradients_hold_the_rows_that_were_used() -> None:
     assert torch.equal(weight.grad.to_dense()[used], rows)
 
 
-def test_negative_sampling_reads_only_some_rows_of_the_head_too() -> None:
+def test_negative_sampling_gives_sparse_head_gradients() -> None:
     gradients = []
-    for model in (made(True), made(False)):
+    for model in (make_model(True), make_model(False)):
         torch.manual_seed(1)
-        torch.autograd.backward(NegativeSamplingLoss(GIVEN, negatives=1)(model, PAIRS, 1).total)
+        torch.autograd.backward(NegativeSamplingLoss(OBJECTIVE_CONTEXT, negatives=1)(model, PAIRS, 1).total)
         assert model.head.weight.grad is not None
         gradients.append(model.head.weight.grad)
     assert [gradient.is_sparse for gradient in gradients] == [True, False]
@@ -93,7 +93,7 @@ def sparse_gradient(rows: list[int], values: Tensor, size: int) -> Tensor:
     return torch.sparse_coo_tensor(torch.tensor([rows]), values, (size, values.shape[1]), check_invariants=True)
 
 
-def test_each_row_is_an_adam_of_its_own() -> None:
+def test_each_row_is_updated_like_its_own_adam() -> None:
     torch.manual_seed(1)
     weight = nn.Parameter(torch.randn(4, 3))
     alone = [nn.Parameter(row.clone()) for row in weight.detach()]
@@ -109,17 +109,17 @@ def test_each_row_is_an_adam_of_its_own() -> None:
     assert_close(weight.detach(), torch.stack([row.detach() for row in alone]))
 
 
-def test_a_row_that_comes_twice_has_the_sum() -> None:
-    one, other = (nn.Parameter(torch.ones(2, 3)) for _ in range(2))
-    one.grad = sparse_gradient([1, 1], torch.tensor([[1.0, -3.0, 2.0], [1.0, 1.0, -4.0]]), 2)
-    other.grad = sparse_gradient([1], torch.tensor([[2.0, -2.0, -2.0]]), 2)
-    for weight in (one, other):
+def test_gradients_of_a_repeated_row_are_summed() -> None:
+    repeated, summed = (nn.Parameter(torch.ones(2, 3)) for _ in range(2))
+    repeated.grad = sparse_gradient([1, 1], torch.tensor([[1.0, -3.0, 2.0], [1.0, 1.0, -4.0]]), 2)
+    summed.grad = sparse_gradient([1], torch.tensor([[2.0, -2.0, -2.0]]), 2)
+    for weight in (repeated, summed):
         LazyAdam([weight]).step(0.1)
-    assert torch.equal(one, other)
-    assert torch.equal(one[0].detach(), torch.ones(3))
+    assert torch.equal(repeated, summed)
+    assert torch.equal(repeated[0].detach(), torch.ones(3))
 
 
-def test_dense_gradients_are_adams() -> None:
+def test_dense_gradients_are_updated_like_adam() -> None:
     weights = [nn.Parameter(torch.ones(2, 3)) for _ in range(2)]
     optimizers: list[Any] = [LazyAdam([weights[0]], beta2=0.9), Adam([weights[1]], beta2=0.9)]
     for step in range(3):
@@ -129,17 +129,17 @@ def test_dense_gradients_are_adams() -> None:
     assert torch.equal(*weights)
 
 
-def test_a_restored_lazy_adam_goes_on_exactly() -> None:
-    straight, resumed = made(True), made(True)
+def test_restored_lazy_adam_continues_exactly() -> None:
+    straight, resumed = make_model(True), make_model(True)
     first = LazyAdam(straight.parameters())
-    trained(straight, first)
+    train(straight, first)
     second = LazyAdam(resumed.parameters())
     second.restore({key: moment.clone() for key, moment in first.tensors().items()})
     resumed.load_state_dict(straight.state_dict())
     for model, optimizer in ((straight, first), (resumed, second)):
-        trained(model, optimizer)
-    for one, other in zip(straight.parameters(), resumed.parameters(), strict=True):
-        assert torch.equal(one, other)
+        train(model, optimizer)
+    for weight, resumed_weight in zip(straight.parameters(), resumed.parameters(), strict=True):
+        assert torch.equal(weight, resumed_weight)
     assert first.tensors().keys() == second.tensors().keys()
     assert any(key.startswith("rows.") for key in first.tensors())
     assert {key.split(".")[0] for key in first.tensors()} > {"rows"}

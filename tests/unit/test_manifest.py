@@ -1,4 +1,4 @@
-"""The manifest finds every way in which a folder can differ from what was written."""
+"""The manifest detects every change to a folder."""
 
 import importlib.metadata
 import json
@@ -38,7 +38,7 @@ def edit(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
     (folder / MANIFEST_FILE).write_text(json.dumps(document), "utf-8")
 
 
-def test_a_whole_folder(folder: Path) -> None:
+def test_unchanged_folder_is_valid(folder: Path) -> None:
     manifest = check_manifest(folder)
     assert manifest.format == FORMAT_VERSION
     assert manifest.weft == importlib.metadata.version("weft")
@@ -48,13 +48,13 @@ def test_a_whole_folder(folder: Path) -> None:
     assert manifest.files["config.json"].sha256 == "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"
 
 
-def test_written_again_it_does_not_name_itself(folder: Path) -> None:
+def test_manifest_does_not_list_itself(folder: Path) -> None:
     write_manifest(folder, {})
     assert set(check_manifest(folder).files) == set(FILES)
 
 
 @pytest.mark.parametrize("name", [name for name, content in FILES.items() if content])
-def test_each_flipped_byte_is_found(folder: Path, name: str) -> None:
+def test_each_flipped_byte_is_detected(folder: Path, name: str) -> None:
     for position in range(len(FILES[name])):
         content = bytearray(FILES[name])
         content[position] ^= 1
@@ -63,7 +63,7 @@ def test_each_flipped_byte_is_found(folder: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_cut_or_longer_file_is_found(folder: Path, name: str) -> None:
+def test_changed_size_is_detected(folder: Path, name: str) -> None:
     size = len(FILES[name])
     for content in {FILES[name][: size // 2], FILES[name] + b"\n"} - {FILES[name]}:
         (folder / name).write_bytes(content)
@@ -71,30 +71,30 @@ def test_a_cut_or_longer_file_is_found(folder: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_missing_file_is_found(folder: Path, name: str) -> None:
+def test_missing_file_is_detected(folder: Path, name: str) -> None:
     (folder / name).unlink()
     assert message(folder).startswith(f"{folder / name}: is missing")
 
 
-def test_an_extra_file_is_found(folder: Path) -> None:
+def test_extra_file_is_detected(folder: Path) -> None:
     (folder / "sub" / MANIFEST_FILE).write_text("")
     assert message(folder).startswith(f"{folder / 'sub' / MANIFEST_FILE}: does not belong there")
 
 
-def test_no_manifest_and_no_folder(folder: Path) -> None:
+def test_missing_manifest_or_folder_is_reported(folder: Path) -> None:
     (folder / MANIFEST_FILE).unlink()
     assert message(folder).startswith(f"{folder / MANIFEST_FILE}: is missing")
     assert message(folder / "none").startswith(f"{folder / 'none' / MANIFEST_FILE}: is missing")
 
 
 @pytest.mark.parametrize("name", ["/etc/passwd", "../secret", "sub/../config.json", "./config.json", "sub//x", ""])
-def test_paths_that_leave_the_folder_are_refused(folder: Path, name: str) -> None:
+def test_paths_outside_the_folder_are_rejected(folder: Path, name: str) -> None:
     (folder.parent / "secret").write_bytes(b"{}")
     edit(folder, lambda document: document["files"].update({name: document["files"]["config.json"]}))
     assert message(folder).startswith(f"{folder / MANIFEST_FILE}: lists {name!r}, a path outside the folder")
 
 
-def test_a_link_that_leaves_the_folder_is_refused(folder: Path) -> None:
+def test_link_to_an_outside_file_is_rejected(folder: Path) -> None:
     (folder.parent / "secret").write_bytes(b"{}")
     (folder / "config.json").unlink()
     (folder / "config.json").symlink_to(folder.parent / "secret")
@@ -103,19 +103,19 @@ def test_a_link_that_leaves_the_folder_is_refused(folder: Path) -> None:
         write_manifest(folder, {})
 
 
-def test_a_linked_folder_is_refused(folder: Path) -> None:
+def test_link_to_an_outside_folder_is_rejected(folder: Path) -> None:
     (folder.parent / "elsewhere").mkdir()
     (folder / "linked").symlink_to(folder.parent / "elsewhere")
     assert message(folder).startswith(f"{folder / 'linked'}: is a link that leaves the folder")
 
 
-def test_a_manifest_that_is_a_link_is_refused(folder: Path) -> None:
+def test_linked_manifest_is_rejected(folder: Path) -> None:
     (folder / MANIFEST_FILE).rename(folder.parent / MANIFEST_FILE)
     (folder / MANIFEST_FILE).symlink_to(folder.parent / MANIFEST_FILE)
     assert message(folder).startswith(f"{folder / MANIFEST_FILE}: is a link that leaves the folder")
 
 
-def test_what_is_no_plain_file_is_refused(folder: Path) -> None:
+def test_special_files_are_rejected(folder: Path) -> None:
     (folder / "config.json").unlink()
     os.mkfifo(folder / "config.json")
     assert message(folder) == f"{folder / 'config.json'}: is not a regular file; remove it"
@@ -124,7 +124,7 @@ def test_what_is_no_plain_file_is_refused(folder: Path) -> None:
     assert message(folder) == f"{folder / 'config.json'}: is not a regular file; remove it"
 
 
-def test_a_newer_format_is_told_whatever_else_it_holds(folder: Path) -> None:
+def test_newer_format_is_reported(folder: Path) -> None:
     (folder / MANIFEST_FILE).write_text('{"format": 2, "parts": []}')
     text = f"{folder / MANIFEST_FILE}: was made by a newer Weft (format 2, this one reads 1); upgrade Weft"
     assert message(folder) == text
@@ -134,13 +134,13 @@ def test_a_newer_format_is_told_whatever_else_it_holds(folder: Path) -> None:
     "content",
     [b"", b"{", b"\xff", b"[" * 100_000, b'{"format": 1, "weft": "\\ud800"}', b"NaN", b'{"a": ' + b"1" * 9000 + b"}"],
 )
-def test_what_is_no_json(folder: Path, content: bytes) -> None:
+def test_invalid_json_is_reported(folder: Path, content: bytes) -> None:
     (folder / MANIFEST_FILE).write_bytes(content)
     assert message(folder).startswith(f"{folder / MANIFEST_FILE}: is damaged")
 
 
 @pytest.mark.parametrize(
-    ("change", "place"),
+    ("change", "field"),
     [
         (lambda document: document.pop("format"), "format"),
         (lambda document: document.update(format="1"), "format"),
@@ -156,17 +156,17 @@ def test_what_is_no_json(folder: Path, content: bytes) -> None:
         (lambda document: document["files"]["empty"].update(sha256="E3"), "files.empty.sha256"),
     ],
 )
-def test_wrong_types_name_their_place(folder: Path, change: Callable[[dict[str, Any]], object], place: str) -> None:
+def test_type_error_names_the_field(folder: Path, change: Callable[[dict[str, Any]], object], field: str) -> None:
     edit(folder, change)
-    assert message(folder).startswith(f"{folder / MANIFEST_FILE}: is damaged at {place} (")
+    assert message(folder).startswith(f"{folder / MANIFEST_FILE}: is damaged at {field} (")
 
 
-def test_what_is_no_mapping(folder: Path) -> None:
+def test_top_level_list_is_reported(folder: Path) -> None:
     (folder / MANIFEST_FILE).write_text("[]")
     assert message(folder).startswith(f"{folder / MANIFEST_FILE}: is damaged at its top (")
 
 
-def test_a_file_that_cannot_be_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unreadable_manifest_is_reported(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(path: Path, largest: int) -> bytes:
         raise PermissionError(13, "Permission denied", str(path))
 
@@ -175,6 +175,6 @@ def test_a_file_that_cannot_be_read(folder: Path, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize("name", [".DS_Store", "sub/.gitkeep", "Thumbs.db"])
-def test_what_file_managers_leave_behind_does_no_harm(folder: Path, name: str) -> None:
+def test_files_of_file_managers_are_ignored(folder: Path, name: str) -> None:
     (folder / name).write_bytes(b"x")
     assert name not in check_manifest(folder).files

@@ -1,4 +1,4 @@
-"""Text of any layout through a translator that writes capitals."""
+"""Translation of paragraphs with any layout, with a translator that returns capital letters."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -17,7 +17,7 @@ from weft.inference.translation import (
 )
 from weft.text.sentences import SentenceSplitter
 
-LETTER = "\n".join(
+TEXT = "\n".join(
     [
         "Dear Mr. Smith,",
         "",
@@ -34,39 +34,39 @@ LETTER = "\n".join(
 )
 
 
-def capitals(sentence: str) -> Translation:
+def uppercase_translation(sentence: str) -> Translation:
     alternative = Alternative(sentence.upper(), -1.0, (sentence,), (-1.0,), finished=True)
     return Translation(sentence, (alternative if sentence else EMPTY_OUTPUT,), truncated=len(sentence) > 40)
 
 
-class Capitals:
-    """Reads `window` sentences before it gives the first, as a translator does."""
+class UppercaseTranslator:
+    """Reads `window` sentences before it returns the first, as a translator does."""
 
     def __init__(self, window: int):
         self.window = window
-        self.asked: list[str] = []
+        self.received: list[str] = []
 
     def stream(self, sentences: Iterable[str]) -> Iterator[Translation]:
         remaining = iter(sentences)
         while window := list(islice(remaining, self.window)):
-            self.asked += window
-            yield from map(capitals, window)
+            self.received += window
+            yield from map(uppercase_translation, window)
 
 
-def in_capitals(text: str, window: int = 3) -> str:
-    lines = translate_paragraphs(Capitals(window).stream, text.split("\n"), SentenceSplitter())
+def translated_text(text: str, window: int = 3) -> str:
+    lines = translate_paragraphs(UppercaseTranslator(window).stream, text.split("\n"), SentenceSplitter())
     return "\n".join(line.text for line in lines)
 
 
 @pytest.mark.parametrize("window", [1, 2, 3, 100])
-def test_a_letter_keeps_its_layout(window: int) -> None:
-    assert in_capitals(LETTER, window) == LETTER.upper()
+def test_layout_is_preserved(window: int) -> None:
+    assert translated_text(TEXT, window) == TEXT.upper()
 
 
-def test_the_translator_is_asked_for_sentences_only() -> None:
-    translator = Capitals(100)
-    list(translate_paragraphs(translator.stream, LETTER.split("\n"), SentenceSplitter()))
-    assert [sentence for sentence in translator.asked if sentence] == [
+def test_translator_receives_only_sentences() -> None:
+    translator = UppercaseTranslator(100)
+    list(translate_paragraphs(translator.stream, TEXT.split("\n"), SentenceSplitter()))
+    assert [sentence for sentence in translator.received if sentence] == [
         "Dear Mr. Smith,",
         "thank you for your letter.",
         "It came today.",
@@ -80,27 +80,29 @@ def test_the_translator_is_asked_for_sentences_only() -> None:
 
 
 @given(st.text(st.sampled_from("ab B.!?-*>1\t\n\u2028\r中。")), st.integers(1, 5))
-def test_every_character_stays_in_its_place(text: str, window: int) -> None:
-    assert in_capitals(text, window) == text.upper()
+def test_every_other_character_is_preserved(text: str, window: int) -> None:
+    assert translated_text(text, window) == text.upper()
 
 
-def test_a_line_knows_its_sentences() -> None:
+def test_line_contains_its_sentences() -> None:
     long = "This is a sentence of more than forty letters."
-    lines = list(translate_paragraphs(Capitals(2).stream, [f" One. {long} ", "", "Two."], SentenceSplitter()))
+    lines = list(
+        translate_paragraphs(UppercaseTranslator(2).stream, [f" One. {long} ", "", "Two."], SentenceSplitter())
+    )
     assert [line.source for line in lines] == [f" One. {long} ", "", "Two."]
     assert [[sentence.source for sentence in line.sentences] for line in lines] == [["One.", long], [], ["Two."]]
     assert [line.truncated for line in lines] == [True, False, False]
 
 
-def test_a_line_of_text_and_a_line_of_json() -> None:
-    (line,) = translate_paragraphs(Capitals(2).stream, ["- É. "], SentenceSplitter())
+def test_line_is_formatted_as_text_or_json() -> None:
+    (line,) = translate_paragraphs(UppercaseTranslator(2).stream, ["- É. "], SentenceSplitter())
     assert format_line(line, as_json=False) == "- É. \n"
-    record = {"source": "- É. ", "text": "- É. ", "sentences": [capitals("É.").record()]}
+    record = {"source": "- É. ", "text": "- É. ", "sentences": [uppercase_translation("É.").record()]}
     assert format_line(line, as_json=True) == json.dumps(record, ensure_ascii=False) + "\n"
 
 
 @pytest.mark.parametrize("line", ["", "-----", "One.", "One. Two. Three."])
-def test_no_more_is_read_than_the_translator_asks_for(line: str) -> None:
+def test_input_is_read_lazily(line: str) -> None:
     read = 0
 
     def endless() -> Iterator[str]:
@@ -109,12 +111,14 @@ def test_no_more_is_read_than_the_translator_asks_for(line: str) -> None:
             read += 1
             yield line
 
-    for number, _ in enumerate(islice(translate_paragraphs(Capitals(4).stream, endless(), SentenceSplitter()), 50), 1):
+    for number, _ in enumerate(
+        islice(translate_paragraphs(UppercaseTranslator(4).stream, endless(), SentenceSplitter()), 50), 1
+    ):
         assert read <= number + 4
 
 
-def test_an_answer_comes_before_the_next_line_is_read() -> None:
+def test_translation_is_returned_before_the_next_line_is_read() -> None:
     lines = iter(["One. Two.", "", "Three."])
-    done = translate_paragraphs(Capitals(1).stream, lines, SentenceSplitter())
-    assert next(done).text == "ONE. TWO."
+    translations = translate_paragraphs(UppercaseTranslator(1).stream, lines, SentenceSplitter())
+    assert next(translations).text == "ONE. TWO."
     assert next(lines) == ""

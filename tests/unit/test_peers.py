@@ -1,4 +1,4 @@
-"""The harness that runs peers beside Weft: the same tokens, equal shapes, figures read from what each prints."""
+"""Benchmark against other toolkits: same tokens, same model shapes, figures parsed from the logs."""
 
 import sys
 from collections.abc import Sequence
@@ -6,15 +6,14 @@ from pathlib import Path
 
 import pytest
 import yaml
-from benchmarks.peers import environments, joeynmt, opennmt, ours, processes
-from benchmarks.peers.data import SIDES, Pieces, name, write_pieces
-from benchmarks.peers.environments import MARK, NotInstalledError, Pins, python_of
-from benchmarks.peers.measuring import Race, take_round
+from benchmarks.peers import environments, joeynmt, opennmt, processes, weft_toolkit
+from benchmarks.peers.data import SIDES, Pieces, piece_name, read_recipe, write_pieces
+from benchmarks.peers.environments import MARKER, NotInstalledError, Pins, python_of
 from benchmarks.peers.processes import OUTPUT, memory_of, run
 from benchmarks.peers.report import Round, Turn, make_report, render
+from benchmarks.peers.rounds import Comparison, take_round
 from benchmarks.peers.shapes import Cell, Recurrent, Score, Transformer
-from benchmarks.peers.tasks import Figures, Job, Toolkit, Training
-from benchmarks.peers.texts import read_recipe
+from benchmarks.peers.toolkit import Figures, Job, Toolkit, Training
 
 from weft.config.recipe import load_recipe
 from weft.core.errors import UserError
@@ -51,18 +50,18 @@ def rows(path: Path) -> list[list[str]]:
     return [line.split(" ") for line in path.read_bytes().decode().split("\n")[:-1]]
 
 
-def test_pieces_are_the_training_text_without_pairs_that_have_an_empty_side(pieces: Pieces) -> None:
+def test_pairs_with_an_empty_side_are_excluded(pieces: Pieces) -> None:
     target = ["".join(row).replace("▁", " ").strip() for row in rows(pieces.file("train", "target"))]
     assert target == 3 * ["A man sleeps.", "Two dogs run.", "A dog."]
     assert pieces.pairs == 9
 
 
-def test_tokens_count_an_end_mark_a_line(pieces: Pieces) -> None:
+def test_token_counts_include_end_tokens(pieces: Pieces) -> None:
     counted = [sum(len(row) + 1 for row in rows(pieces.file("train", side))) for side in SIDES]
     assert [pieces.source_tokens, pieces.target_tokens] == counted
 
 
-def test_the_vocabulary_is_every_piece_once(pieces: Pieces) -> None:
+def test_vocabulary_contains_every_token_once(pieces: Pieces) -> None:
     written = [piece for side in SIDES for row in rows(pieces.file("train", side)) for piece in row]
     words = [piece for (piece,) in rows(pieces.words)]
     assert sorted(words) == sorted(set(written))
@@ -70,27 +69,27 @@ def test_the_vocabulary_is_every_piece_once(pieces: Pieces) -> None:
     assert [written.count(word) for word in words] == sorted(map(written.count, words), reverse=True)
 
 
-def test_no_piece_holds_white_space(pieces: Pieces) -> None:
+def test_tokens_contain_no_white_space(pieces: Pieces) -> None:
     text = pieces.words.read_text(encoding="utf-8")
     assert text.split() == text.split("\n")[:-1]
-    assert [name(7, piece) for piece in ("▁dog", "a\u2028b", "\u00a0", "")] == ["▁dog", "<7>", "<7>", "<7>"]
+    assert [piece_name(7, piece) for piece in ("▁dog", "a\u2028b", "\u00a0", "")] == ["▁dog", "<7>", "<7>", "<7>"]
 
 
-def test_a_folder_without_the_files_is_told(tmp_path: Path) -> None:
+def test_missing_files_are_reported(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"train\.de"):
         write_pieces(read_recipe("multi30k-de-en-luong.yaml", tmp_path, 300), tmp_path)
 
 
-# --- What each toolkit is told ---------------------------------------------------------------------------------------
+# --- Configuration of each toolkit ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("cell", ["lstm", "gru"])
 @pytest.mark.parametrize("score", ["general", "additive"])
-def test_our_recipe_has_the_shape(job: Job[Recurrent], cell: Cell, score: Score) -> None:
-    """Counted by hand, gate by gate, for a vocabulary of V with a bias on the output layer."""
+def test_recurrent_recipe_has_the_expected_parameters(job: Job[Recurrent], cell: Cell, score: Score) -> None:
+    """Expected parameters, gate by gate, for a vocabulary of V with a bias on the output layer."""
     shape = Recurrent(cell=cell, score=score, embedding=4, hidden=3)
-    told = ours.recurrent_command(job._replace(training=Training(shape, 1)))
-    recipe = load_recipe(Path(told[3]), [])
+    command = weft_toolkit.recurrent_command(job._replace(training=Training(shape, 1)))
+    recipe = load_recipe(Path(command[3]), [])
     vocabulary, gates, after = 11, 4 if cell == "lstm" else 3, 0 if cell == "lstm" else 1
     encoder = 2 * (gates * 3 * (4 + 3 + 1) + after * 3)
     decoder = gates * 6 * (4 + 6 + 6 + 1) + after * 6
@@ -99,38 +98,38 @@ def test_our_recipe_has_the_shape(job: Job[Recurrent], cell: Cell, score: Score)
     assert count_parameters(build_model(recipe.model, ["a"] * vocabulary, ["a"] * vocabulary, joint=True)) == expected
 
 
-def test_the_toolkits_are_told_the_same(job: Job[Recurrent]) -> None:
+def test_recurrent_configurations_agree(job: Job[Recurrent]) -> None:
     joey = yaml.safe_load(Path(joeynmt.recurrent_command(job)[4]).read_text())
     open_nmt = yaml.safe_load(Path(opennmt.recurrent_command(job)[4]).read_text())
-    weft = yaml.safe_load(Path(ours.recurrent_command(job)[3]).read_text())
+    weft = yaml.safe_load(Path(weft_toolkit.recurrent_command(job)[3]).read_text())
     assert joey["model"]["encoder"]["hidden_size"] == 256 == weft["model"]["encoder"]["cell"]["dim"]
     assert joey["model"]["decoder"]["hidden_size"] == 512 == weft["model"]["decoder"]["cell"]["dim"]
-    assert open_nmt["src_vocab_size"] == job.pieces.vocabulary + 4  # with its marks: no piece is cut off
+    assert open_nmt["src_vocab_size"] == job.pieces.vocabulary + 4  # with its special tokens: no token is cut off
     assert open_nmt["hidden_size"] == 512  # of the decoder, and of the encoder's two directions together
     assert joey["training"]["updates"] == 40 == open_nmt["train_steps"] == weft["train"]["steps"]
     assert joey["training"]["batch_size"] == 4096 == open_nmt["batch_size"] == weft["train"]["batch_tokens"]
 
 
 @pytest.fixture
-def big(pieces: Pieces, tmp_path: Path) -> Job[Transformer]:
+def transformer_job(pieces: Pieces, tmp_path: Path) -> Job[Transformer]:
     shape = Transformer(layers=2, dim=8, hidden=12, heads=2, dropout=0.3)
     return Job(Training(shape, updates=5, batch_tokens=2048, smoothing=0.1), pieces, tmp_path)
 
 
-def test_our_recipe_has_the_transformers_shape(big: Job[Transformer]) -> None:
-    """Counted by hand, for a vocabulary of V with a bias on the output layer, whose weight is the embeddings'."""
-    told = ours.transformer_toolkit("float32").command(big)
-    recipe = load_recipe(Path(told[3]), [])
+def test_transformer_recipe_has_the_expected_parameters(transformer_job: Job[Transformer]) -> None:
+    """Expected parameters for a vocabulary of V with an output bias and output weights tied to the embeddings."""
+    command = weft_toolkit.transformer_toolkit("float32").command(transformer_job)
+    recipe = load_recipe(Path(command[3]), [])
     attention, network, norm = 4 * 8 * (8 + 1), 12 * (8 + 1) + 8 * (12 + 1), 2 * 8
     encoder, decoder = 2 * (attention + network + 2 * norm) + norm, 2 * (2 * attention + network + 3 * norm) + norm
     expected = 11 * 8 + 11 + encoder + decoder
     assert count_parameters(build_model(recipe.model, ["a"] * 11, ["a"] * 11, joint=True)) == expected
 
 
-def test_the_toolkits_are_told_the_same_transformer(big: Job[Transformer]) -> None:
-    joey = yaml.safe_load(Path(joeynmt.TRANSFORMER.command(big)[4]).read_text())
-    open_nmt = yaml.safe_load(Path(opennmt.TRANSFORMER.command(big)[4]).read_text())
-    weft = yaml.safe_load(Path(ours.transformer_toolkit("float32").command(big)[3]).read_text())
+def test_transformer_configurations_agree(transformer_job: Job[Transformer]) -> None:
+    joey = yaml.safe_load(Path(joeynmt.TRANSFORMER.command(transformer_job)[4]).read_text())
+    open_nmt = yaml.safe_load(Path(opennmt.TRANSFORMER.command(transformer_job)[4]).read_text())
+    weft = yaml.safe_load(Path(weft_toolkit.transformer_toolkit("float32").command(transformer_job)[3]).read_text())
     encoder = weft["model"]["encoder"]
     theirs = joey["model"]["encoder"]
     assert encoder["layers"] == 2 == open_nmt["layers"] == theirs["num_layers"]
@@ -143,7 +142,7 @@ def test_the_toolkits_are_told_the_same_transformer(big: Job[Transformer]) -> No
     assert weft["train"]["batch_tokens"] == 2048 == open_nmt["batch_size"] == joey["training"]["batch_size"]
 
 
-# --- What each toolkit tells -----------------------------------------------------------------------------------------
+# --- Parsing of the logs -------------------------------------------------------------------------------------------
 
 JOEYNMT = """
 2024 - INFO - joeynmt.model - Total params: 12345
@@ -157,43 +156,41 @@ OPENNMT = """
 """
 
 
-def test_reading_joeynmt(job: Job[Recurrent]) -> None:
+def test_joeynmt_log_is_parsed(job: Job[Recurrent]) -> None:
     assert joeynmt.read(job, JOEYNMT) == Figures(12345, 874.0, 6.25)
 
 
-def test_reading_opennmt(job: Job[Recurrent]) -> None:
+def test_opennmt_log_is_parsed(job: Job[Recurrent]) -> None:
     assert opennmt.read(job, OPENNMT) == Figures(12345, 874.0, 6.2)
 
 
-def test_reading_ours(job: Job[Recurrent]) -> None:
+def test_weft_log_is_parsed(job: Job[Recurrent]) -> None:
     (job.folder / "run").mkdir()
     records = [
         '{"step": 20, "tokens_per_second": 500.0, "loss": 7.1}',
         '{"step": 40, "tokens_per_second": 874.5, "loss": 6.25}',
     ]
     (job.folder / "run" / "log.jsonl").write_text("\n".join([*records, '{"step": 40, "valid": {}}', ""]))
-    assert ours.read(job, "12,345 parameters\n") == Figures(12345, 874.5, 6.25)
+    assert weft_toolkit.read(job, "12,345 parameters\n") == Figures(12345, 874.5, 6.25)
 
 
-def test_a_run_that_stopped_early_has_no_figures(job: Job[Recurrent]) -> None:
+def test_incomplete_run_is_rejected(job: Job[Recurrent]) -> None:
     with pytest.raises(UserError, match="another version"):
         opennmt.read(job, OPENNMT.replace("Step 40/", "Step 39/"))
 
 
-# --- Environments and processes --------------------------------------------------------------------------------------
+# --- Environments and processes ------------------------------------------------------------------------------------
 
 
 class Constrained(Pins):
-    """Pins whose versions are nowhere written down."""
+    """Pins whose constraints file is this file."""
 
     @property
     def constraints(self) -> Path:
         return Path(__file__)
 
 
-def test_an_environment_is_made_once_and_anew_when_its_pins_change(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_environment_is_rebuilt_only_when_its_pins_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[Path] = []
 
     def install(pins: Pins, place: Path, python: Path) -> None:
@@ -209,27 +206,25 @@ def test_an_environment_is_made_once_and_anew_when_its_pins_change(
     assert len(made) == 2
 
 
-def test_an_environment_that_cannot_be_made_is_told_and_not_marked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failed_installation_is_reported_and_not_marked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/bin/false")
     with pytest.raises(NotInstalledError, match="peer cannot be installed here"):
         python_of(Constrained("peer", ()), tmp_path)
-    assert not (tmp_path / "peer" / MARK).exists()
+    assert not (tmp_path / "peer" / MARKER).exists()
 
 
-def test_a_process_has_its_threads_and_its_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It ends once its memory was looked at after it has printed, however busy the machine is."""
+def test_process_gets_its_threads_and_its_output_is_captured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process ends once its memory was measured after it printed, however busy the machine is."""
 
-    def look(number: int) -> dict[str, float]:
+    def measure(number: int) -> dict[str, float]:
         printed, found = (tmp_path / OUTPUT).stat().st_size > 0, memory_of(number)
         if printed:
-            (tmp_path / "seen").touch()
+            (tmp_path / "measured").touch()
         return found
 
-    monkeypatch.setattr(processes, "memory_of", look)
+    monkeypatch.setattr(processes, "memory_of", measure)
     script = "import os, time\nprint(os.environ['OMP_NUM_THREADS'], os.getcwd(), flush=True)\n"
-    script += "while not os.path.exists('seen'): time.sleep(0.01)"
+    script += "while not os.path.exists('measured'): time.sleep(0.01)"
     ran = run("toolkit", [sys.executable, "-c", script], tmp_path, 3)
     assert ran.output == f"3 {tmp_path}\n"
     if sys.platform == "linux":
@@ -238,16 +233,16 @@ def test_a_process_has_its_threads_and_its_output(tmp_path: Path, monkeypatch: p
         assert 1 < ran.anonymous < ran.peak < 200
 
 
-def test_a_process_that_fails_is_told_with_the_end_of_its_output(tmp_path: Path) -> None:
+def test_failed_process_is_reported_with_its_output(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"toolkit failed with code 7(.|\n)*the reason"):
         run("toolkit", [sys.executable, "-c", "import sys; print('the reason'); sys.exit(7)"], tmp_path, 1)
 
 
-# --- Report ----------------------------------------------------------------------------------------------------------
+# --- Report --------------------------------------------------------------------------------------------------------
 
 
-def test_ratios_are_taken_within_rounds() -> None:
-    report = make_report(rounds_of((200.0, 400.0, 300.0), (100.0, 100.0, 200.0)), ["weft"], {})
+def test_ratios_are_computed_within_rounds() -> None:
+    report = make_report(make_rounds((200.0, 400.0, 300.0), (100.0, 100.0, 200.0)), ["weft"], {})
     assert report["other"]["ratios"]["weft"] == {"median": 2.0, "min": 1.5, "max": 4.0, "rounds": [2.0, 4.0, 1.5]}
     assert report["weft"]["peak_memory_mib"] == 100.0
     assert report["other"]["share"] is None
@@ -257,44 +252,46 @@ def test_ratios_are_taken_within_rounds() -> None:
     assert "| 2.00 (1.50 - 4.00) |" in table[5]
 
 
-def test_a_share_of_the_possible_is_taken_within_rounds() -> None:
-    rounds = rounds_of((200.0, 400.0), (100.0, 100.0))
+def test_share_of_the_maximum_is_computed_within_rounds() -> None:
+    rounds = make_rounds((200.0, 400.0), (100.0, 100.0))
     report = make_report(rounds, ["weft"], {"weft": [400.0, 500.0], "other": [400.0, 500.0]})
     assert report["weft"]["share"]["rounds"] == [0.5, 0.8]
     assert report["other"]["share"]["rounds"] == [0.25, 0.2]
     assert "| 65% (50% - 80%) |" in render([], report, ["weft"])
 
 
-def test_a_peer_that_failed_once_is_left_out() -> None:
-    rounds = rounds_of((200.0, 400.0), (100.0, 100.0))
+def test_peer_that_failed_in_a_round_is_excluded() -> None:
+    rounds = make_rounds((200.0, 400.0), (100.0, 100.0))
     del rounds[1]["other"]
     assert list(make_report(rounds, ["weft"], {})) == ["weft"]
 
 
-def rounds_of(ours: Sequence[float], others: Sequence[float]) -> list[Round]:
+def make_rounds(ours: Sequence[float], others: Sequence[float]) -> list[Round]:
     return [
-        {"weft": Turn(Figures(10, one, 6.0), 100.0, 50.0), "other": Turn(Figures(12, other, 6.5), None, None)}
-        for one, other in zip(ours, others, strict=True)
+        {"weft": Turn(Figures(10, our, 6.0), 100.0, 50.0), "other": Turn(Figures(12, other, 6.5), None, None)}
+        for our, other in zip(ours, others, strict=True)
     ]
 
 
-# --- Turns -----------------------------------------------------------------------------------------------------------
+# --- Turns ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_peer_that_fails_is_told_and_the_others_go_on(
-    big: Job[Transformer], capsys: pytest.CaptureFixture[str]
+def test_failed_peer_is_reported_and_others_continue(
+    transformer_job: Job[Transformer], capsys: pytest.CaptureFixture[str]
 ) -> None:
     good = script("good", "print(1)", None)
     bad = script("bad", "raise SystemExit(3)", Pins("bad", ()))
-    race = Race({one: Path(sys.executable) for one in (good, bad)}, big.training, big.pieces, 1)
+    race = Comparison(
+        {toolkit: Path(sys.executable) for toolkit in (good, bad)}, transformer_job.training, transformer_job.pieces, 1
+    )
     assert list(take_round(race, 0)) == ["good"]
     assert "bad failed with code 3" in capsys.readouterr().err
 
 
-def test_our_own_failure_ends_the_benchmark(big: Job[Transformer]) -> None:
+def test_failure_of_weft_ends_the_benchmark(transformer_job: Job[Transformer]) -> None:
     ours = script("ours", "raise SystemExit(3)", None)
     with pytest.raises(UserError, match="ours failed with code 3"):
-        take_round(Race({ours: Path(sys.executable)}, big.training, big.pieces, 1), 0)
+        take_round(Comparison({ours: Path(sys.executable)}, transformer_job.training, transformer_job.pieces, 1), 0)
 
 
 def script(name: str, code: str, pins: Pins | None) -> Toolkit[Transformer]:

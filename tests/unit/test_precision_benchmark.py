@@ -1,4 +1,4 @@
-"""The benchmark of numbers: a tiny run tells of both the speed and the loss."""
+"""The precision benchmark: a tiny run reports speed and loss."""
 
 import json
 from pathlib import Path
@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 import torch
 from benchmarks import precision
-from benchmarks.precision import main
-from benchmarks.wide_products import PRODUCTS, WideProducts
+from benchmarks.precision import MATMULS, EmulatedBfloat16, main
 from torch.nn.functional import linear
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -32,7 +31,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_tiny_run_compares_the_losses(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_losses_are_compared(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(folder, folder / "with.yaml", updates=12, json_file=folder / "figures.json")
     figures = json.loads((folder / "figures.json").read_text("utf-8"))["figures"]
     assert figures["float32"]["times_loss"] == 1.0
@@ -41,43 +40,43 @@ def test_a_tiny_run_compares_the_losses(folder: Path, capsys: pytest.CaptureFixt
     assert "| bfloat16 |" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("has", [True, False])
-def test_where_the_speed_counts_nothing_the_report_says_so(
-    has: bool, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("supported", [True, False])
+def test_report_notes_missing_bfloat16_support(
+    supported: bool, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(precision, "supports_bfloat16", lambda _: has)
+    monkeypatch.setattr(precision, "supports_bfloat16", lambda _: supported)
     main(folder, folder / "with.yaml", updates=11)
-    assert ("read the loss alone" in capsys.readouterr().out) is not has
+    assert ("read the loss alone" in capsys.readouterr().out) is not supported
 
 
-class Kinds(TorchDispatchMode):
-    """The kinds of numbers that products are made of."""
+class DtypeRecorder(TorchDispatchMode):
+    """Records the dtypes of matrix products."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.kinds = list[torch.dtype]()
+        self.dtypes = list[torch.dtype]()
 
-    def __torch_dispatch__(self, operation: Any, types: Any, given: Any = (), named: Any = None) -> Any:
-        if operation.overloadpacket in PRODUCTS:
-            self.kinds.append(given[-1].dtype)
-        return operation(*given, **(named or {}))
+    def __torch_dispatch__(self, operation: Any, types: Any, arguments: Any = (), keywords: Any = None) -> Any:
+        if operation.overloadpacket in MATMULS:
+            self.dtypes.append(arguments[-1].dtype)
+        return operation(*arguments, **(keywords or {}))
 
 
-def test_wide_products_are_those_of_float32_rounded() -> None:
+def test_wide_products_are_rounded_float32_products() -> None:
     weights, inputs = (torch.randint(-3, 4, (9, 300)).bfloat16().requires_grad_() for _ in range(2))
-    there = torch.empty(9, 9).bfloat16()
-    with Kinds() as made, WideProducts():
+    out = torch.empty(9, 9).bfloat16()
+    with DtypeRecorder() as recorder, EmulatedBfloat16():
         outputs = linear(inputs, weights)
         torch.autograd.backward(outputs.sum())
-        torch.mm(inputs.detach(), weights.detach().T, out=there)
-    assert made.kinds == [torch.float32] * 4
+        torch.mm(inputs.detach(), weights.detach().T, out=out)
+    assert recorder.dtypes == [torch.float32] * 4
     assert outputs.dtype == torch.bfloat16
     assert torch.equal(outputs, linear(inputs.float(), weights.float()).bfloat16())
-    assert torch.equal(outputs, there)
+    assert torch.equal(outputs, out)
     assert weights.grad is not None
     assert torch.equal(weights.grad, inputs.float().sum(0).bfloat16().expand(9, 300))
 
 
-def test_without_validation_there_is_nothing_to_compare(folder: Path) -> None:
+def test_missing_validation_files_are_reported(folder: Path) -> None:
     with pytest.raises(UserError, match="names no validation files"):
         main(folder, folder / "without.yaml", updates=11)

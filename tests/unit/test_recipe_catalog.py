@@ -1,4 +1,4 @@
-"""Recipes of the package are found by name, files of the user come first."""
+"""Packaged recipes are found by name; the user's files take precedence."""
 
 from pathlib import Path
 
@@ -14,19 +14,19 @@ def test_every_recipe_is_listed_with_a_summary() -> None:
     assert all(len(entry.summary) > 20 and "weft train" not in entry.summary for entry in entries)
 
 
-def test_a_name_is_found_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recipe_name_is_found_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert is_recipe_argument(["multi30k-en-de"])
     assert find_recipe("multi30k-en-de") == RECIPES_FOLDER / "multi30k-en-de.yaml"
 
 
-def test_a_file_of_the_user_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_of_the_user_takes_precedence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("multi30k-en-de").write_text("text", "utf-8")
     assert find_recipe("multi30k-en-de") == Path("multi30k-en-de")
 
 
-def test_a_misspelled_name_gets_the_closest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_closest_name_is_suggested(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for find in (find_recipe, lambda name: is_recipe_argument([name])):
         with pytest.raises(UserError, match=r"multi30k-en-d\b.* Did you mean multi30k-en-de\?"):

@@ -1,4 +1,4 @@
-"""What a model thinks of given outputs: the same as the search that found them."""
+"""Scoring of given outputs agrees with the scores of the search."""
 
 import json
 import math
@@ -10,7 +10,18 @@ from typing import Any
 import pytest
 import torch
 
-from unit.models import CTC, FAMILIES, INSTANT, INSTANT_TO_MARK, JOINT, LANGUAGE, TRANSFORMER, letters, saved, untrained
+from unit.models import (
+    ALIGNED,
+    ALIGNED_EOS,
+    CTC,
+    FAMILIES,
+    JOINT,
+    LANGUAGE,
+    TRANSFORMER,
+    letter_tokenizer,
+    save_model_folder,
+    untrained_model,
+)
 from weft.checkpoints.trained_model import TrainedModel
 from weft.cli.score import score
 from weft.core.codec import EOS
@@ -28,28 +39,30 @@ from weft.inference.translator import Translator
 LINES = ["abc", "e", "deadbeef", "cab", "bb", "abcdeabcdeabcdeabcde"]
 PAIRS = [("abc", "cb"), ("", "a"), ("deadbeef", ""), ("cab", "abcdeab"), ("ea", "ä"), ("abcde" * 4, "bad")]
 MODELS: dict[str, TrainedModel] = {
-    **{name: untrained(model) for name, model in FAMILIES.items()},
-    "joint": untrained(JOINT, translate={"ctc_weight": 0.3}),
-    "ctc": untrained(CTC, translate={"frame_decoder": {"type": "prefix-beam", "size": 9, "n_best": 4}}),
-    "instant": untrained(INSTANT, translate={"frame_decoder": "position-wise"}),
-    "instant-to-mark": untrained(INSTANT_TO_MARK, 2, translate={"frame_decoder": "position-wise"}),
-    "backward": untrained(TRANSFORMER, target=letters().reversed()),
+    **{name: untrained_model(model) for name, model in FAMILIES.items()},
+    "joint": untrained_model(JOINT, translate={"ctc_weight": 0.3}),
+    "ctc": untrained_model(CTC, translate={"frame_decoder": {"type": "prefix-beam", "size": 9, "n_best": 4}}),
+    "instant": untrained_model(ALIGNED, translate={"frame_decoder": "position-wise"}),
+    "instant-to-mark": untrained_model(ALIGNED_EOS, 2, translate={"frame_decoder": "position-wise"}),
+    "backward": untrained_model(TRANSFORMER, target=letter_tokenizer().reversed()),
 }
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_a_translation_has_the_score_that_it_was_found_with(name: str) -> None:
+def test_forced_score_equals_the_search_score(name: str) -> None:
     model = MODELS[name]
     settings = model.recipe.translate
-    reading = make_frame_decoder(model, settings.frame_decoder, "translate.frame_decoder")
-    translations = Translator(model, BeamSearch(size=4, n_best=4), settings, reading).translate(LINES)
-    found = [(one.source, alternative) for one in translations for alternative in one.alternatives]
+    frame_decoder = make_frame_decoder(model, settings.frame_decoder, "translate.frame_decoder")
+    translations = Translator(model, BeamSearch(size=4, n_best=4), settings, frame_decoder).translate(LINES)
+    found = [
+        (translation.source, alternative) for translation in translations for alternative in translation.alternatives
+    ]
     scored = Scorer(model).stream((source, alternative.text) for source, alternative in found)
     compared = 0
-    for (_, alternative), one in zip(found, scored, strict=True):
-        if alternative.tokens == one.tokens:  # the text of an unknown piece is other pieces
-            assert one.score == pytest.approx(alternative.score, abs=1e-9)
-            assert one.token_scores == pytest.approx(alternative.token_scores, abs=1e-9)
+    for (_, alternative), pair in zip(found, scored, strict=True):
+        if alternative.tokens == pair.tokens:  # the text of <unk> is tokenized differently
+            assert pair.score == pytest.approx(alternative.score, abs=1e-9)
+            assert pair.token_scores == pytest.approx(alternative.token_scores, abs=1e-9)
             compared += 1
     assert compared > 2
 
@@ -59,41 +72,47 @@ def test_scores_do_not_depend_on_the_batch(name: str) -> None:
     model = MODELS[name]
     alone = replace(model.recipe, translate=replace(model.recipe.translate, batch_tokens=1, buffer_size=1))
     together = list(Scorer(model).stream(PAIRS))
-    one_by_one = list(Scorer(model._replace(recipe=alone)).stream(PAIRS))
-    assert [one.token_scores for one in together] == [pytest.approx(one.token_scores) for one in one_by_one]
-    assert [(one.source, one.target) for one in together] == PAIRS
-    assert [one.truncated for one in together] == [False] * 5 + [True]
+    single = list(Scorer(model._replace(recipe=alone)).stream(PAIRS))
+    assert [pair.token_scores for pair in together] == [pytest.approx(pair.token_scores) for pair in single]
+    assert [(pair.source, pair.target) for pair in together] == PAIRS
+    assert [pair.truncated for pair in together] == [False] * 5 + [True]
 
 
-def test_positions_are_scored_one_by_one_and_the_end_by_the_length() -> None:
+def test_positions_are_scored_independently_and_eos_by_the_length() -> None:
     draws = torch.Generator().manual_seed(1)
-    said = torch.randn(2, 3, 6, generator=draws).log_softmax(-1)
+    log_probs = torch.randn(2, 3, 6, generator=draws).log_softmax(-1)
     lengths = torch.randn(2, 4, generator=draws).log_softmax(-1)
     mask = torch.tensor([[True, True, True], [True, True, False]])
     target = Padded.from_rows([[3, 5, EOS], [4, 3, 5, EOS]])
-    [first, second] = forced_scores(position_step, initial_position_state(FrameOutput(said, mask, lengths)), target)
-    assert first.token_scores == pytest.approx([said[0, 0, 3].item(), said[0, 1, 5].item(), lengths[0, 2].item()])
+    [first, second] = forced_scores(
+        position_step, initial_position_state(FrameOutput(log_probs, mask, lengths)), target
+    )
+    assert first.token_scores == pytest.approx(
+        [log_probs[0, 0, 3].item(), log_probs[0, 1, 5].item(), lengths[0, 2].item()]
+    )
     assert second.score == -math.inf  # three tokens in two frames
-    [first, second] = forced_scores(position_step, initial_position_state(FrameOutput(said, mask)), target)
-    assert first.token_scores == pytest.approx([said[0, 0, 3].item(), said[0, 1, 5].item(), said[0, 2, EOS].item()])
+    [first, second] = forced_scores(position_step, initial_position_state(FrameOutput(log_probs, mask)), target)
+    assert first.token_scores == pytest.approx(
+        [log_probs[0, 0, 3].item(), log_probs[0, 1, 5].item(), log_probs[0, 2, EOS].item()]
+    )
     assert second.score == -math.inf
 
 
-def test_a_language_model_scores_lines() -> None:
-    model, lines = untrained(LANGUAGE), ["abc", "", "edcba"]
+def test_language_model_scores_lines() -> None:
+    model, lines = untrained_model(LANGUAGE), ["abc", "", "edcba"]
     scored = list(Scorer(model).stream(("", line) for line in lines))
-    assert -sum(one.score for one in scored) == pytest.approx(
+    assert -sum(pair.score for pair in scored) == pytest.approx(
         negative_log_likelihood(model, model.target_tokenizer.encode(lines))
     )
-    assert [len(one.tokens) for one in scored] == [4, 1, 6]
+    assert [len(pair.tokens) for pair in scored] == [4, 1, 6]
     assert scored[0].tokens == ("a", "b", "c", "<end>")
     assert scored[0].perplexity == pytest.approx(math.exp(-scored[0].score / 4))
 
 
-def test_totals_leave_out_what_cannot_be() -> None:
+def test_totals_exclude_impossible_lines() -> None:
     totals = ScoreTotals()
-    for one in (-3.0, -1.0, -math.inf):
-        totals = totals.plus(ScoredPair("", "", one, ("a", "<end>"), (one, 0.0), truncated=False))
+    for log_prob in (-3.0, -1.0, -math.inf):
+        totals = totals.plus(ScoredPair("", "", log_prob, ("a", "<end>"), (log_prob, 0.0), truncated=False))
     assert totals == ScoreTotals(lines=3, tokens=4, score=-4.0, impossible=1)
     assert str(totals) == (
         "3 lines, 4 tokens: log-probability -4.0000, perplexity per token 2.7183; without 1 impossible line"
@@ -101,28 +120,28 @@ def test_totals_leave_out_what_cannot_be() -> None:
     assert ScoredPair("", "", -math.inf, ("<end>",), (-math.inf,), truncated=False).perplexity == math.inf
 
 
-def test_what_a_lattice_has_no_frames_for_cannot_be() -> None:
-    [one] = Scorer(MODELS["ctc"]).stream([("a", "abcdeabcde")])
-    assert one.score == -math.inf
+def test_target_longer_than_the_frames_is_impossible() -> None:
+    [pair] = Scorer(MODELS["ctc"]).stream([("a", "abcdeabcde")])
+    assert pair.score == -math.inf
 
 
 @pytest.fixture
 def files(tmp_path: Path) -> tuple[Path, Path, Path]:
-    """A model, sources and targets."""
+    """Return a model folder, a source file and a target file."""
     source, target = tmp_path / "source", tmp_path / "target"
     source.write_text("abc\ndead\n" + "abcde" * 3 + "\n", "utf-8")
     target.write_text("cb\nä\nbad\n", "utf-8")
-    return saved(tmp_path / "model", untrained(TRANSFORMER)), source, target
+    return save_model_folder(tmp_path / "model", untrained_model(TRANSFORMER)), source, target
 
 
-def test_the_command_writes_a_line_for_each_pair(
+def test_command_writes_one_line_per_pair(
     files: tuple[Path, Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     model, source, target = files
     score(model, [source, target], output=tmp_path / "plain")
-    told = capsys.readouterr().err
-    assert "weft: sources longer than 12 tokens were truncated, in 1 line: 3\n" in told
-    assert re.search(r"weft: 3 lines, 9 tokens: log-probability -\d+\.\d+, perplexity per token \d+\.\d+\n", told)
+    messages = capsys.readouterr().err
+    assert "weft: sources longer than 12 tokens were truncated, in 1 line: 3\n" in messages
+    assert re.search(r"weft: 3 lines, 9 tokens: log-probability -\d+\.\d+, perplexity per token \d+\.\d+\n", messages)
     rows = [line.split("\t") for line in (tmp_path / "plain").read_text("utf-8").split("\n")[:-1]]
     score(model, [source, target], json=True, output=tmp_path / "records")
     records: list[dict[str, Any]] = list(map(json.loads, (tmp_path / "records").read_text("utf-8").split("\n")[:-1]))
@@ -142,16 +161,16 @@ def test_the_command_writes_a_line_for_each_pair(
     }
 
 
-def test_a_table_holds_both_sides(files: tuple[Path, Path, Path], tmp_path: Path) -> None:
+def test_pairs_are_read_from_a_table_or_two_files(files: tuple[Path, Path, Path], tmp_path: Path) -> None:
     table = tmp_path / "pairs.tsv"
     table.write_text("abc\tcb\n", "utf-8")
-    scorer = Scorer(untrained(TRANSFORMER))
+    scorer = Scorer(untrained_model(TRANSFORMER))
     assert list(read_scored_pairs(scorer, [table])) == [("abc", "cb")]
     assert next(iter(read_scored_pairs(scorer, files[1:]))) == ("abc", "cb")
-    assert next(iter(read_scored_pairs(Scorer(untrained(LANGUAGE)), [files[1]]))) == ("", "abc")
+    assert next(iter(read_scored_pairs(Scorer(untrained_model(LANGUAGE)), [files[1]]))) == ("", "abc")
 
 
-def test_mistakes_are_told(files: tuple[Path, Path, Path], tmp_path: Path) -> None:
+def test_invalid_input_is_reported(files: tuple[Path, Path, Path], tmp_path: Path) -> None:
     model, source, target = files
     with pytest.raises(UserError, match=r"pairs are read from two text files, or from one \.tsv or \.jsonl"):
         score(model, [source])
@@ -162,7 +181,7 @@ def test_mistakes_are_told(files: tuple[Path, Path, Path], tmp_path: Path) -> No
     with pytest.raises(UserError, match="nowhere: there is no such folder"):
         score(Path("nowhere"), [source, target])
     with pytest.raises(UserError, match="a language model scores the lines of one text file"):
-        read_scored_pairs(Scorer(untrained(LANGUAGE)), [source, target])
+        read_scored_pairs(Scorer(untrained_model(LANGUAGE)), [source, target])
     short = TRANSFORMER | {"target": {"dim": 8, "positions": {"type": "learned", "max_length": 4}}}
     with pytest.raises(UserError, match="line 2: the target has 4 tokens, but this model has positions for 3"):
-        list(Scorer(untrained(short)).stream([("a", "abc"), ("a", "abcd")]))
+        list(Scorer(untrained_model(short)).stream([("a", "abc"), ("a", "abcd")]))

@@ -1,4 +1,4 @@
-"""Searches against a toy model whose every prefix has its own distribution, and against brute force."""
+"""Search algorithms, compared with brute force on a toy model with one distribution per prefix."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -42,16 +42,16 @@ LINES = torch.arange(6)
 
 
 class Toy:
-    """Next-token scores that depend on the whole prefix and on the sentence; it checks that the rows stay aligned."""
+    """Next-token scores that depend on the whole prefix and on the sentence; asserts that rows stay aligned."""
 
     def __init__(self, seed: int, vocabulary: int = 6, end: float = 0.0):
         generator = torch.Generator().manual_seed(seed)
         logits = torch.randn(ROWS, vocabulary, generator=generator, dtype=torch.float64)
         logits[:, EOS] += end
         self.log_probs = logits.log_softmax(1)
-        self.looks = torch.rand(ROWS, SOURCE, generator=generator, dtype=torch.float64)
-        self.sentences_seen: list[int] = []
-        self.rows_seen: list[int] = []
+        self.attention = torch.rand(ROWS, SOURCE, generator=generator, dtype=torch.float64)
+        self.sentence_counts: list[int] = []
+        self.row_counts: list[int] = []
 
     def start(self, sentences: int) -> State:
         numbers = torch.arange(sentences)
@@ -63,22 +63,22 @@ class Toy:
         assert isinstance(numbers, Tensor)
         assert isinstance(prefixes, Tensor)
         assert isinstance(owners, Tensor)
-        self.sentences_seen.append(len(seeds))
-        self.rows_seen.append(len(tokens))
+        self.sentence_counts.append(len(seeds))
+        self.row_counts.append(len(tokens))
         width = len(tokens) // max(len(seeds), 1)
         assert torch.equal(owners, numbers.repeat_interleave(width))
         prefixes = (prefixes * 1_000_003 + tokens + 1) % 2**31
         rows = (prefixes + seeds.repeat_interleave(width)) % ROWS
-        return StepOutput(self.log_probs[rows], self.looks[rows]), State(state.memory, (prefixes, owners))
+        return StepOutput(self.log_probs[rows], self.attention[rows]), State(state.memory, (prefixes, owners))
 
 
 def fixed(*rows: Sequence[float]) -> tuple["Toy", State]:
-    """A toy of one sentence with the same scores after every prefix of the same length (the last row from then on)."""
+    """Return a toy for one sentence whose scores depend only on the prefix length; the last row repeats."""
     table = torch.tensor(rows, dtype=torch.float64)
 
     class Fixed(Toy):
         def __call__(self, tokens: Tensor, state: State) -> tuple[StepOutput, State]:
-            self.rows_seen.append(len(tokens))
+            self.row_counts.append(len(tokens))
             (lengths,) = state.carry
             assert isinstance(lengths, Tensor)
             return StepOutput(table[lengths.clamp(max=len(table) - 1)], None), State(state.memory, (lengths + 1,))
@@ -87,7 +87,7 @@ def fixed(*rows: Sequence[float]) -> tuple["Toy", State]:
 
 
 def brute_force(toy: Toy, sentences: int, limit: Tensor, penalty: LengthPenalty) -> list[list[Hypothesis]]:
-    """Every output there is, best first."""
+    """Return every possible output, best first."""
     pieces = range(NUM_SPECIAL_TOKENS, toy.log_probs.shape[1])
     results = []
     for sentence in range(sentences):
@@ -97,21 +97,23 @@ def brute_force(toy: Toy, sentences: int, limit: Tensor, penalty: LengthPenalty)
         row = torch.tensor([sentence])
         state = toy.start(sentences).select(row, row.repeat(len(outputs)))
         everything = forced_scores(toy, state, Padded.from_rows(outputs))
-        results.append(sorted(everything, key=lambda found: -normalised(found, penalty)))
+        results.append(sorted(everything, key=lambda found: -normalized_score(found, penalty)))
     return results
 
 
-def normalised(hypothesis: Hypothesis, penalty: LengthPenalty) -> float:
+def normalized_score(hypothesis: Hypothesis, penalty: LengthPenalty) -> float:
     score = torch.tensor(hypothesis.score, dtype=torch.float64)
     return float(penalty(score, torch.full_like(score, len(hypothesis.token_scores))))
 
 
-def assert_same(found: list[list[Hypothesis]], wanted: list[list[Hypothesis]]) -> None:
-    assert [[one.tokens for one in row] for row in found] == [[one.tokens for one in row] for row in wanted]
-    for one, other in zip(chain(*found), chain(*wanted), strict=True):
-        assert one.score == pytest.approx(other.score, abs=1e-12)
-        assert one.token_scores == pytest.approx(other.token_scores, abs=1e-12)
-        assert one.attention == other.attention
+def assert_same(found: list[list[Hypothesis]], expected: list[list[Hypothesis]]) -> None:
+    assert [[hypothesis.tokens for hypothesis in row] for row in found] == [
+        [hypothesis.tokens for hypothesis in row] for row in expected
+    ]
+    for hypothesis, other in zip(chain(*found), chain(*expected), strict=True):
+        assert hypothesis.score == pytest.approx(other.score, abs=1e-12)
+        assert hypothesis.token_scores == pytest.approx(other.token_scores, abs=1e-12)
+        assert hypothesis.attention == other.attention
 
 
 SEARCHES: list[Search] = [
@@ -130,7 +132,7 @@ SEARCHES: list[Search] = [
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("penalty", PENALTIES)
-def test_beam_of_one_is_greedy(seed: int, penalty: Factory[LengthPenalty]) -> None:
+def test_beam_of_size_one_equals_greedy(seed: int, penalty: Factory[LengthPenalty]) -> None:
     toy = Toy(seed)
     beam = BeamSearch(size=1, length_penalty=penalty)(toy, toy.start(6), LIMIT, LINES)
     greedy = GreedySearch()(toy, toy.start(6), LIMIT, LINES)
@@ -153,16 +155,16 @@ def test_greedy_takes_the_most_probable_token_each_time() -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("penalty", PENALTIES)
-def test_wide_beam_and_exhaustive_are_brute_force(seed: int, penalty: Factory[LengthPenalty]) -> None:
+def test_wide_beam_and_exhaustive_search_match_brute_force(seed: int, penalty: Factory[LengthPenalty]) -> None:
     toy = Toy(seed, end=-0.5)
-    wanted = [row[:3] for row in brute_force(toy, 6, LIMIT, penalty())]
+    expected = [row[:3] for row in brute_force(toy, 6, LIMIT, penalty())]
     beam = BeamSearch(size=100, n_best=3, length_penalty=penalty, stop_rule="limit")(toy, toy.start(6), LIMIT, LINES)
     exhaustive = ExhaustiveSearch(n_best=3, length_penalty=penalty)(toy, toy.start(6), LIMIT, LINES)
-    assert_same(beam, wanted)
-    assert_same(exhaustive, wanted)
+    assert_same(beam, expected)
+    assert_same(exhaustive, expected)
 
 
-def test_a_beam_can_lose_what_greedy_search_finds_unless_it_keeps_that() -> None:
+def test_keep_greedy_is_never_worse_than_greedy() -> None:
     toy, sentences = Toy(5, end=-3.0), 60
     limit, lines = torch.full((sentences,), 8), torch.arange(sentences)
 
@@ -170,50 +172,50 @@ def test_a_beam_can_lose_what_greedy_search_finds_unless_it_keeps_that() -> None
         return [best.score for [best] in search(toy, toy.start(sentences), limit, lines)]
 
     greedy = found(GreedySearch())
-    beam, kept = (
+    beam, with_greedy = (
         found(BeamSearch(size=2, length_penalty=NoLengthPenalty, stop_rule="limit", keep_greedy=keep))
         for keep in (False, True)
     )
     assert any(score < least - 1e-9 for score, least in zip(beam, greedy, strict=True))
-    assert all(score >= least - 1e-9 for score, least in zip(kept, greedy, strict=True))
-    assert any(score > least + 1e-9 for score, least in zip(kept, greedy, strict=True))
+    assert all(score >= least - 1e-9 for score, least in zip(with_greedy, greedy, strict=True))
+    assert any(score > least + 1e-9 for score, least in zip(with_greedy, greedy, strict=True))
 
 
-def test_normalisation_changes_the_winner() -> None:
+def test_length_normalization_changes_the_winner() -> None:
     toy = Toy(0, end=-0.5)
     plain = ExhaustiveSearch(length_penalty=NoLengthPenalty)(toy, toy.start(6), LIMIT, LINES)
     assert plain != ExhaustiveSearch(length_penalty=AverageLengthPenalty)(toy, toy.start(6), LIMIT, LINES)
 
 
-def test_exhaustive_tries_the_most_probable_first() -> None:
+def test_exhaustive_search_expands_the_most_probable_prefix_first() -> None:
     toy, state = fixed([0, 0, -9, -5, -0.1], [0, 0, -0.1, -9, -9])
     (found,) = ExhaustiveSearch(length_penalty=NoLengthPenalty)(toy, state, torch.tensor([9]), LINES[:1])
     assert found[0].tokens == (4,)
-    assert len(toy.rows_seen) == 2
+    assert len(toy.row_counts) == 2
 
 
-def test_exhaustive_prunes() -> None:
+def test_exhaustive_search_prunes() -> None:
     toy = Toy(1, end=2.0)
     limit = torch.tensor([5])
     ExhaustiveSearch(length_penalty=NoLengthPenalty)(toy, toy.start(1), limit, LINES[:1])
     prefixes = sum(3**length for length in range(6))
-    assert len(toy.rows_seen) < prefixes / 4
+    assert len(toy.row_counts) < prefixes / 4
 
 
 @pytest.mark.parametrize("search", SEARCHES)
-def test_returned_score_is_forced_score(search: Search) -> None:
+def test_returned_scores_equal_forced_scores(search: Search) -> None:
     toy = Toy(7, end=-1.0)
     for sentence, hypotheses in enumerate(search(toy, toy.start(6), LIMIT, LINES)):
         assert hypotheses
         row = torch.tensor([sentence])
         state = toy.start(6).select(row, row.repeat(len(hypotheses)))
-        forced = forced_scores(toy, state, Padded.from_rows([[*one.tokens, EOS] for one in hypotheses]))
+        forced = forced_scores(toy, state, Padded.from_rows([[*hypothesis.tokens, EOS] for hypothesis in hypotheses]))
         assert_same([hypotheses], [forced])
 
 
 @pytest.mark.parametrize("search", SEARCHES)
 @pytest.mark.parametrize("end", [-1.0, 1.0])
-def test_batch_is_one_at_a_time(search: Search, end: float) -> None:
+def test_results_do_not_depend_on_the_batch(search: Search, end: float) -> None:
     toy = Toy(11, end=end)
     together = search(toy, toy.start(6), LIMIT, LINES)
     alone = []
@@ -233,73 +235,75 @@ def test_results_keep_the_order_of_the_batch(search: Search) -> None:
 
 
 @pytest.mark.parametrize("search", SEARCHES)
-def test_limits_hold_and_no_output_comes_twice(search: Search) -> None:
+def test_outputs_respect_length_limits_and_are_distinct(search: Search) -> None:
     toy = Toy(5, end=-3.0)
     found = search(toy, toy.start(6), LIMIT, LINES)
     for hypotheses, limit in zip(found, LIMIT.tolist(), strict=True):
-        assert all(len(one.tokens) <= limit for one in hypotheses)
-        assert all(min(one.tokens, default=NUM_SPECIAL_TOKENS) >= NUM_SPECIAL_TOKENS for one in hypotheses)
-        assert len({one.tokens for one in hypotheses}) == len(hypotheses)
+        assert all(len(hypothesis.tokens) <= limit for hypothesis in hypotheses)
+        assert all(
+            min(hypothesis.tokens, default=NUM_SPECIAL_TOKENS) >= NUM_SPECIAL_TOKENS for hypothesis in hypotheses
+        )
+        assert len({hypothesis.tokens for hypothesis in hypotheses}) == len(hypotheses)
 
 
 @pytest.mark.parametrize("penalty", PENALTIES)
-def test_best_come_first(penalty: Factory[LengthPenalty]) -> None:
+def test_hypotheses_are_sorted_by_normalized_score(penalty: Factory[LengthPenalty]) -> None:
     toy = Toy(9)
     for hypotheses in BeamSearch(size=4, n_best=4, length_penalty=penalty)(toy, toy.start(6), LIMIT, LINES):
-        scores = [normalised(one, penalty()) for one in hypotheses]
+        scores = [normalized_score(hypothesis, penalty()) for hypothesis in hypotheses]
         assert scores == sorted(scores, reverse=True)
 
 
 @pytest.mark.parametrize("width", [1, 4])
-def test_memory_is_not_repeated_and_finished_sentences_leave(width: int) -> None:
+def test_beam_drops_finished_sentences_and_does_not_repeat_memory(width: int) -> None:
     toy = Toy(2, end=-1.0)
     BeamSearch(size=width)(toy, toy.start(6), LIMIT, LINES)
-    assert toy.sentences_seen[0] == 6
-    assert toy.sentences_seen == sorted(toy.sentences_seen, reverse=True)
-    assert toy.sentences_seen[1] <= 5  # the sentence with limit 0 has left
-    assert toy.rows_seen == [width * sentences for sentences in toy.sentences_seen]
+    assert toy.sentence_counts[0] == 6
+    assert toy.sentence_counts == sorted(toy.sentence_counts, reverse=True)
+    assert toy.sentence_counts[1] <= 5  # the sentence with limit 0 is finished
+    assert toy.row_counts == [width * sentences for sentences in toy.sentence_counts]
 
 
-def test_greedy_lets_finished_sentences_leave() -> None:
+def test_greedy_drops_finished_sentences() -> None:
     toy = Toy(2, end=-1.0)
     GreedySearch()(toy, toy.start(6), LIMIT, LINES)
-    assert toy.sentences_seen[0] == 6
-    assert toy.sentences_seen[1] <= 5
-    assert toy.rows_seen == toy.sentences_seen
+    assert toy.sentence_counts[0] == 6
+    assert toy.sentence_counts[1] <= 5
+    assert toy.row_counts == toy.sentence_counts
 
 
 def test_stopping_rules() -> None:
     toy = Toy(8)
     limit = torch.full((6,), 12)
     early = BeamSearch(size=3, length_penalty=AverageLengthPenalty)(toy, toy.start(6), limit, LINES)
-    steps = len(toy.rows_seen)
+    steps = len(toy.row_counts)
     late = BeamSearch(size=3, length_penalty=AverageLengthPenalty, stop_rule="limit")(toy, toy.start(6), limit, LINES)
-    assert steps < len(toy.rows_seen) - steps
+    assert steps < len(toy.row_counts) - steps
     better = [
-        normalised(one, AverageLengthPenalty()) - normalised(other, AverageLengthPenalty())
-        for (one,), (other,) in zip(late, early, strict=True)
+        normalized_score(late_best, AverageLengthPenalty()) - normalized_score(early_best, AverageLengthPenalty())
+        for (late_best,), (early_best,) in zip(late, early, strict=True)
     ]
     assert min(better) >= 0
     assert max(better) > 0
 
 
-def test_first_and_top_stop_with_an_end() -> None:
+def test_first_and_top_stop_at_a_finished_hypothesis() -> None:
     rows = [0, 0, -3, -1, -2], [0, 0, -1.5, -1, -9], [0, 0, -0.1, -9, -9]
-    told = {}
+    results = {}
     for stop in ("first", "top", "finished"):
         toy, state = fixed(*rows)
         (found,) = BeamSearch(size=3, length_penalty=NoLengthPenalty, stop_rule=stop)(
             toy, state, torch.tensor([9]), LINES[:1]
         )
-        told[stop] = (found[0].tokens, len(toy.rows_seen))
-    assert told["first"] == ((), 1)  # -3 is among the first three
-    assert told["top"] == ((3, 3), 3)  # -2.1 is better than what does not end
-    assert told["finished"] == ((3, 3), 3)
+        results[stop] = (found[0].tokens, len(toy.row_counts))
+    assert results["first"] == ((), 1)  # -3 is in the top three
+    assert results["top"] == ((3, 3), 3)  # -2.1 beats the unfinished hypotheses
+    assert results["finished"] == ((3, 3), 3)
     toy, state = fixed(*rows)
     (found,) = BeamSearch(size=3, n_best=2, length_penalty=NoLengthPenalty, stop_rule="first")(
         toy, state, torch.tensor([9]), LINES[:1]
     )
-    assert [one.tokens for one in found] == [(3,), ()]  # as soon as there are two
+    assert [hypothesis.tokens for hypothesis in found] == [(3,), ()]  # stops once two are finished
 
 
 def test_limit_rule_stops_when_nothing_can_win() -> None:
@@ -308,10 +312,10 @@ def test_limit_rule_stops_when_nothing_can_win() -> None:
         toy, state, torch.tensor([50]), LINES[:1]
     )
     assert found[0].tokens == ()
-    assert len(toy.rows_seen) == 1
+    assert len(toy.row_counts) == 1
 
 
-def test_limit_rule_goes_on_while_the_longest_output_can_win() -> None:
+def test_limit_rule_continues_while_the_longest_output_can_win() -> None:
     toy, state = fixed([0, 0, -1, -1.5, -9], [0, 0, -0.1, -9, -9])
     (found,) = BeamSearch(size=2, length_penalty=AverageLengthPenalty, stop_rule="limit")(
         toy, state, torch.tensor([1]), LINES[:1]
@@ -320,7 +324,7 @@ def test_limit_rule_goes_on_while_the_longest_output_can_win() -> None:
 
 
 @pytest.mark.parametrize("search", SEARCHES)
-def test_limit_of_zero_leaves_only_the_end(search: Search) -> None:
+def test_limit_of_zero_allows_only_eos(search: Search) -> None:
     toy = Toy(4)
     for (found,) in search(toy, toy.start(2), torch.tensor([0, 0]), LINES[:2]):
         assert found.tokens == ()
@@ -329,7 +333,7 @@ def test_limit_of_zero_leaves_only_the_end(search: Search) -> None:
 
 
 @pytest.mark.parametrize("search", SEARCHES)
-def test_end_that_was_forced_is_not_finished(search: Search) -> None:
+def test_hypothesis_with_forced_eos_is_not_finished(search: Search) -> None:
     limit = torch.tensor([2])
     toy, state = fixed([0, 0, -9, -1, -20], [0, 0, -9, -1, -20], [0, 0, -2, -1, -20])
     found = search(toy, state, limit, LINES[:1])[0][0]
@@ -340,7 +344,7 @@ def test_end_that_was_forced_is_not_finished(search: Search) -> None:
 
 
 @pytest.mark.parametrize("vocabulary", [3, 4])
-def test_beam_wider_than_there_are_candidates(vocabulary: int) -> None:
+def test_beam_wider_than_the_number_of_candidates(vocabulary: int) -> None:
     toy = Toy(6, vocabulary)
     beam = BeamSearch(size=7, n_best=7, stop_rule="limit")(toy, toy.start(6), LIMIT, LINES)
     assert_same(beam, brute_force(toy, 6, LIMIT, AverageLengthPenalty()))
@@ -349,15 +353,15 @@ def test_beam_wider_than_there_are_candidates(vocabulary: int) -> None:
 @pytest.mark.parametrize(
     "search", [GreedySearch(), BeamSearch(size=1), BeamSearch(size=2), BeamSearch(size=2, stop_rule="limit")]
 )
-def test_of_equal_tokens_the_lowest_id_wins(search: Search) -> None:
+def test_lowest_id_wins_ties(search: Search) -> None:
     toy, state = fixed([-1, -1, -5] + [-1] * 300, [-1, -1, -0.5] + [-1] * 300)
     assert search(toy, state, torch.tensor([4]), LINES[:1])[0][0].tokens == (NUM_SPECIAL_TOKENS,)
 
 
-def test_ties_across_hypotheses_keep_the_order() -> None:
+def test_ties_across_hypotheses_keep_their_order() -> None:
     toy, state = fixed([0, 0, -9, -1, -1, -1], [0, 0, -9, -1, -1, -1], [0, 0, -1, -9, -9, -9])
     (found,) = BeamSearch(size=4, n_best=4)(toy, state, torch.tensor([5]), LINES[:1])
-    assert [one.tokens for one in found] == [(3, 3), (3, 4), (3, 5), (4, 3)]
+    assert [hypothesis.tokens for hypothesis in found] == [(3, 3), (3, 4), (3, 5), (4, 3)]
 
 
 @pytest.mark.parametrize("search", SEARCHES)
@@ -367,32 +371,32 @@ def test_impossible_outputs_are_not_returned(search: Search) -> None:
     assert search(toy, state, torch.tensor([3]), LINES[:1]) == [[]]
     toy, state = fixed([0, 0, -1, never, never], [never] * 5)
     (found,) = search(toy, state, torch.tensor([3]), LINES[:1])
-    assert [one.tokens for one in found] == [()]
+    assert [hypothesis.tokens for hypothesis in found] == [()]
     toy, state = fixed([0, 0, never, never, never])
     assert search(toy, state, torch.tensor([3]), LINES[:1]) == [[]]
 
 
 @pytest.mark.parametrize("search", SEARCHES)
-def test_a_step_without_attention(search: Search) -> None:
+def test_step_without_attention(search: Search) -> None:
     toy, state = fixed([0, 0, -2, -1, -3], [0, 0, -1, -2, -3])
-    assert all(one.attention == () for one in search(toy, state, torch.tensor([2]), LINES[:1])[0])
+    assert all(hypothesis.attention == () for hypothesis in search(toy, state, torch.tensor([2]), LINES[:1])[0])
 
 
 @pytest.mark.parametrize("search", SEARCHES)
-def test_no_sentences(search: Search) -> None:
+def test_empty_batch(search: Search) -> None:
     toy = Toy(0)
     assert search(toy, toy.start(0), LINES[:0], LINES[:0]) == []
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_other_precisions(dtype: torch.dtype) -> None:
+def test_lower_precisions(dtype: torch.dtype) -> None:
     toy = Toy(10, end=-1.0)
     toy.log_probs = toy.log_probs.to(dtype)
     beam = BeamSearch(size=100, stop_rule="limit")(toy, toy.start(6), LIMIT, LINES)
     assert_same(beam, ExhaustiveSearch()(toy, toy.start(6), LIMIT, LINES))
 
 
-def test_a_reward_is_counted_up_to_the_limit() -> None:
+def test_word_reward_is_counted_up_to_the_limit() -> None:
     toy, state = fixed([0, 0, -1, -1.5, -9], [0, 0, -0.1, -9, -9])
     rewarded = partial(WordReward, gamma=0.7)
     for search in (
@@ -403,12 +407,12 @@ def test_a_reward_is_counted_up_to_the_limit() -> None:
         assert found[0].tokens == (3,)  # -1.6 + 1.4 is better than -1 + 0.7, although -1.5 + 0.7 is not
 
 
-def test_more_hypotheses_than_the_beam_holds() -> None:
+def test_n_best_larger_than_the_beam_is_reported() -> None:
     with pytest.raises(UserError, match="best is 6 but the beam size is 5"):
         BeamSearch(n_best=6)
 
 
-def test_forced_scores_are_the_models() -> None:
+def test_forced_scores_are_the_model_scores() -> None:
     toy, state = fixed([0, 0, -3, -1, -2], [0, 0, -4, -5, -6], [0, 0, -7, -8, -9])
     state = state.select(torch.tensor([0]), torch.tensor([0, 0, 0]))
     ended, empty, cut = forced_scores(toy, state, Padded.from_rows([[4, 3, EOS], [EOS], [3, 4]]))
@@ -417,7 +421,7 @@ def test_forced_scores_are_the_models() -> None:
     assert cut == Hypothesis((3, 4), -7, (-1, -6), finished=False)
 
 
-def test_rankings() -> None:
+def test_length_penalties() -> None:
     scores, lengths = torch.tensor([-2.0, -8.0, -9.0]), torch.tensor([1.0, 4.0, 7.0])
     assert NoLengthPenalty()(scores, lengths).tolist() == [-2, -8, -9]
     assert AverageLengthPenalty()(scores, lengths).tolist() == pytest.approx([-2, -2, -9 / 7])
@@ -427,18 +431,18 @@ def test_rankings() -> None:
 
 
 @given(st.lists(st.lists(st.sampled_from([-1.0, -2.0, -3.0, float("-inf")]), min_size=9, max_size=9), min_size=1))
-def test_top_is_a_stable_sort(rows: list[list[float]]) -> None:
+def test_stable_topk_matches_a_stable_sort(rows: list[list[float]]) -> None:
     values, columns = stable_topk(torch.tensor(rows), 4)
-    for row, best, places in zip(rows, values.tolist(), columns.tolist(), strict=True):
+    for row, best, indices in zip(rows, values.tolist(), columns.tolist(), strict=True):
         order = sorted(range(9), key=lambda column: -row[column])
         possible = sum(value > float("-inf") for value in row[:9])
-        assert places[:possible] == order[: min(4, possible)]
-        assert best == [row[place] for place in order[:4]]
+        assert indices[:possible] == order[: min(4, possible)]
+        assert best == [row[index] for index in order[:4]]
 
 
-def test_marks_are_never_produced_even_when_most_probable() -> None:
+def test_special_tokens_are_never_produced() -> None:
     toy = Toy(13)
     toy.log_probs[:, [PAD, BOS]] = 0.0
     for search in SEARCHES:
         found = search(toy, toy.start(6), LIMIT, LINES)
-        assert not {PAD, BOS, EOS} & {token for row in found for one in row for token in one.tokens}
+        assert not {PAD, BOS, EOS} & {token for row in found for hypothesis in row for token in hypothesis.tokens}

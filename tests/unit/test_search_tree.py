@@ -1,4 +1,4 @@
-"""What a search kept and dropped, rebuilt from what it noted; as text and as a picture."""
+"""The search tree rebuilt from traced tensors, as text and as a figure."""
 
 import math
 from collections import Counter
@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from unit.test_search import LIMIT, LINES, Toy, fixed
-from unit.untrained import SENTENCE, untrained
+from unit.translators import SENTENCE, untrained_translator
 from weft.core.codec import EOS
 from weft.core.errors import UserError
 from weft.core.state import Hypothesis, State, StepFunction
@@ -45,8 +45,8 @@ TEXT = """\
 └─2      -9.00 ✗"""
 
 
-class Silent:
-    """A search that notes nothing."""
+class UntracedSearch:
+    """A search that records no trace."""
 
     supports_constraints = False
 
@@ -59,22 +59,22 @@ class Silent:
 
 @pytest.fixture(scope="module")
 def translator() -> Translator:
-    return untrained("bahdanau", BeamSearch(size=3))
+    return untrained_translator("bahdanau", BeamSearch(size=3))
 
 
 def tokens(node: SearchNode) -> tuple[int, ...]:
-    return tuple(one.token for one in node.path())
+    return tuple(step.token for step in node.path())
 
 
-def by_hand() -> list[list[SearchNode]]:
+def small_tree() -> list[list[SearchNode]]:
     toy, state = fixed(*ROWS)
-    with trace_tensors() as seen:
+    with trace_tensors() as trace:
         BeamSearch(size=2, length_penalty=NoLengthPenalty, stop_rule="top")(toy, state, torch.tensor([5]), LINES[:1])
-    return build_search_tree(seen)
+    return build_search_tree(trace)
 
 
-def test_the_tree_of_a_small_search() -> None:
-    steps = by_hand()
+def test_tree_of_a_small_search() -> None:
+    steps = small_tree()
     assert [[(tokens(node), node.score, node.status) for node in step] for step in steps] == [
         [((3,), -1, "kept"), ((4,), -2, "kept"), ((5,), -3, "dropped"), ((2,), -9, "dropped")],
         [((3, 2), -2, "finished"), ((3, 3), -3, "kept"), ((4, 2), -3, "dropped"), ((4, 3), -4, "kept")],
@@ -86,77 +86,77 @@ def test_the_tree_of_a_small_search() -> None:
 )
 def test_every_output_is_in_the_tree_of_its_sentence(kind: Search) -> None:
     toy = Toy(6, end=-1.0)
-    with trace_tensors() as seen:
+    with trace_tensors() as trace:
         found = kind(toy, toy.start(6), LIMIT, LINES)
     for sentence, hypotheses in enumerate(found):
-        steps = build_search_tree(seen, sentence)
-        for one in hypotheses:
-            end = find_final_node(steps, one.tokens)
+        steps = build_search_tree(trace, sentence)
+        for hypothesis in hypotheses:
+            end = find_final_node(steps, hypothesis.tokens)
             assert end is not None
-            assert end.score == pytest.approx(one.score)
+            assert end.score == pytest.approx(hypothesis.score)
         alone = torch.tensor([sentence])
-        with trace_tensors() as again:
+        with trace_tensors() as single_trace:
             kind(toy, toy.start(6).select(alone, alone), LIMIT[alone], alone)
-        assert [[tokens(node) for node in step] for step in build_search_tree(again)] == [
+        assert [[tokens(node) for node in step] for step in build_search_tree(single_trace)] == [
             [tokens(node) for node in step] for step in steps
         ]
 
 
-def test_nothing_is_lost() -> None:
+def test_every_step_keeps_the_whole_beam() -> None:
     toy = Toy(6, end=-1.0)
-    with trace_tensors() as seen:
+    with trace_tensors() as trace:
         BeamSearch(size=3)(toy, toy.start(6), torch.full((6,), 4), LINES)
-    for step in build_search_tree(seen, sentence=2):
-        fates = Counter(node.status for node in step)
-        assert fates["kept"] == 3 or step[-1].token == EOS  # at the limit nothing goes on
+    for step in build_search_tree(trace, sentence=2):
+        statuses = Counter(node.status for node in step)
+        assert statuses["kept"] == 3 or step[-1].token == EOS  # at the limit nothing is extended
         assert all(math.isfinite(node.rank) == (node.status == "finished") for node in step)
         assert all(node.parent is None or node.parent.status == "kept" for node in step)
 
 
-def test_nothing_is_noted_where_nobody_watches() -> None:
+def test_nothing_is_recorded_without_tracing() -> None:
     toy, state = fixed(*ROWS)
     BeamSearch(size=2)(toy, state, torch.tensor([5]), LINES[:1])
-    with trace_tensors() as seen:
+    with trace_tensors() as trace:
         pass
-    assert seen == {}
+    assert trace == {}
 
 
-def test_the_tree_as_text() -> None:
-    steps = by_hand()
+def test_tree_as_text() -> None:
+    steps = small_tree()
     assert render_tree(steps, find_final_node(steps, (3,)), str).split("\n")[3:] == TEXT.split("\n")
 
 
-def test_the_picture_has_a_box_for_each_hypothesis() -> None:
-    steps = by_hand()
+def test_figure_has_one_box_per_hypothesis() -> None:
+    steps = small_tree()
     axes = draw_tree(steps, find_final_node(steps, (3,)), lambda token: f"<{token}>", ("costs $5$",)).axes[0]
-    written = [text.get_text() for text in axes.texts]
-    assert sum(text.startswith("<") for text in written) == sum(map(len, steps))
-    assert "-2.00 → -2.000" in written
-    assert "unfinished when the search stopped" in written
+    texts = [text.get_text() for text in axes.texts]
+    assert sum(text.startswith("<") for text in texts) == sum(map(len, steps))
+    assert "-2.00 → -2.000" in texts
+    assert "unfinished when the search stopped" in texts
     assert not any(text.get_parse_math() for text in axes.texts if text.get_text().startswith("<"))
 
 
-def test_a_picture_of_a_model(translator: Translator, tmp_path: Path) -> None:
+def test_figure_file_is_reproducible(translator: Translator, tmp_path: Path) -> None:
     text = draw_search(translator, SENTENCE, tmp_path / "one.svg")
     draw_search(translator, SENTENCE, str(tmp_path / "two.svg"))
-    one, two = ((tmp_path / name).read_bytes() for name in ("one.svg", "two.svg"))
-    assert one.startswith(b"<?xml")
-    assert one == two
+    first, second = ((tmp_path / name).read_bytes() for name in ("one.svg", "two.svg"))
+    assert first.startswith(b"<?xml")
+    assert first == second
     assert text == translator.translate([SENTENCE])[0].text
 
 
-def test_the_output_is_found_in_the_tree(translator: Translator) -> None:
-    searched = trace_search(translator, SENTENCE)
-    assert searched.best is not None
-    assert searched.best.score == pytest.approx(searched.translated.hypothesis.score)
-    title, translation, _, *shown = render_search(translator, SENTENCE).split("\n")
-    assert (title, translation) == (SENTENCE, f"→ {searched.translated.translation.text}")
-    assert "\n".join(shown).count("●") - 1 == len(searched.best.path())
-    assert len(shown) - 3 == sum(map(len, searched.steps))
+def test_output_is_in_the_tree(translator: Translator) -> None:
+    traced = trace_search(translator, SENTENCE)
+    assert traced.best is not None
+    assert traced.best.score == pytest.approx(traced.translated.hypothesis.score)
+    title, translation, _, *tree_lines = render_search(translator, SENTENCE).split("\n")
+    assert (title, translation) == (SENTENCE, f"→ {traced.translated.translation.text}")
+    assert "\n".join(tree_lines).count("●") - 1 == len(traced.best.path())
+    assert len(tree_lines) - 3 == sum(map(len, traced.steps))
 
 
-def test_what_became_of_the_nodes() -> None:
-    steps = by_hand()
+def test_node_outcomes() -> None:
+    steps = small_tree()
     outcomes = node_outcomes(steps, find_final_node(steps, (3,)))
     assert [[outcomes[node] for node in step] for step in steps] == [
         ["output", "extended", "dropped", "dropped"],
@@ -167,21 +167,21 @@ def test_what_became_of_the_nodes() -> None:
     assert node_outcomes(dead_end, None)[dead_end[0][0]] == "dropped"
 
 
-def test_a_sentence_that_was_cut_is_told_in_both_forms(translator: Translator, tmp_path: Path) -> None:
+def test_truncated_sentence_is_reported(translator: Translator, tmp_path: Path) -> None:
     text = render_search(translator, f"{SENTENCE} " * 20, tmp_path / "tree.svg")
     assert "truncated: the model reads at most 40 tokens" in text
     assert (tmp_path / "tree.svg").read_bytes().startswith(b"<?xml")
 
 
-def test_several_draws_are_one_tree() -> None:
-    searched = trace_search(untrained("bahdanau", Sampling(n_best=3)), SENTENCE)
-    assert len(searched.steps[0]) == 3
-    assert searched.best is not None
+def test_several_samples_form_one_tree() -> None:
+    traced = trace_search(untrained_translator("bahdanau", Sampling(n_best=3)), SENTENCE)
+    assert len(traced.steps[0]) == 3
+    assert traced.best is not None
 
 
-def test_what_cannot_be_drawn(translator: Translator, tmp_path: Path) -> None:
+def test_undrawable_requests_are_reported(translator: Translator, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="exhaustive search has too many hypotheses to draw"):
-        trace_search(Translator(translator.trained, Silent(), translator.settings), "a")
+        trace_search(Translator(translator.trained, UntracedSearch(), translator.settings), "a")
     with pytest.raises(UserError, match="the sentence is empty"):
         render_search(translator, " ")
     with pytest.raises(UserError, match=r"\.png, \.svg or \.pdf"):

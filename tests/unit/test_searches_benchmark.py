@@ -1,4 +1,4 @@
-"""The benchmark of searches: its searches are those of the registry, its figures are right, a tiny run fills a page."""
+"""The search benchmark: compared searches, figures, and a tiny run."""
 
 import json
 from collections.abc import Mapping
@@ -6,14 +6,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks.decoding.choices import GREEDY, SEARCHES, chosen
-from benchmarks.decoding.figures import markdown, row_as_json, scores_table, settings_table
-from benchmarks.decoding.measuring import Found, find
-from benchmarks.decoding.rows import Below, Row, below_greedy, length_ratio, rows_of
-from benchmarks.page import BEGIN, END
+from benchmarks.markdown import BEGIN, END
+from benchmarks.search_comparison.results import (
+    BelowGreedy,
+    Row,
+    SearchOutputs,
+    below_greedy,
+    length_ratio,
+    rows_of,
+    run_search,
+)
+from benchmarks.search_comparison.search_settings import GREEDY, SEARCHES, parse_searches
+from benchmarks.search_comparison.tables import markdown, row_as_json, scores_table, settings_table
 from benchmarks.searches import main
 
-from unit.models import BAHDANAU, SUTSKEVER, saved, untrained
+from unit.models import BAHDANAU, SUTSKEVER, save_model_folder, untrained_model
 from weft.config.recipe import load_recipe
 from weft.config.registry import REGISTRY
 from weft.config.serialization import to_dict
@@ -25,13 +32,13 @@ REFERENCES = ["a man sleeps .", "two dogs run on grass .", "a small child ."]
 FACTS = {"cpu": "x", "cores": 2, "threads": 1, "torch": "2", "split": "valid", "lines": 3, "source": "a", "target": "b"}
 
 
-def found(*scores: float, texts: list[str] | None = None) -> Found:
-    return Found(texts or REFERENCES, scores, 1.5)
+def found(*scores: float, texts: list[str] | None = None) -> SearchOutputs:
+    return SearchOutputs(texts or REFERENCES, scores, 1.5)
 
 
 @pytest.fixture(scope="module")
 def rows() -> list[Row]:
-    """Greedy search, and two that are less probable than it on no line and on one."""
+    """Return rows of greedy search and of two searches that are less probable on zero lines and on one line."""
     return rows_of(
         {
             GREEDY: found(-1.0, -2.0, -3.0, texts=["A man .", "two dogs run .", "a child ."]),
@@ -45,42 +52,42 @@ def rows() -> list[Row]:
 # --- Searches --------------------------------------------------------------------------------------------------------
 
 
-def search_of(name: str) -> dict[str, Any]:
-    """The search that the settings of this name make, as a recipe has it."""
+def search_config(name: str) -> dict[str, Any]:
+    """Return the recipe node of the named search."""
     node: dict[str, Any] = to_dict(load_recipe({}, SEARCHES[name]), REGISTRY)["translate"]["search"]
     return node
 
 
-def test_every_ranking_and_every_search_for_long_outputs_is_compared() -> None:
-    made = [search_of(name) for name in SEARCHES]
-    rankings = [node["length_penalty"]["type"] for node in made if node["type"] == "beam" and node["size"] == 5]
-    assert set(rankings) == set(REGISTRY[LengthPenalty])
-    assert {node["type"] for node in made} == set(REGISTRY[Search]) - {"exhaustive"}
+def test_every_length_penalty_and_search_is_compared() -> None:
+    nodes = [search_config(name) for name in SEARCHES]
+    penalties = [node["length_penalty"]["type"] for node in nodes if node["type"] == "beam" and node["size"] == 5]
+    assert set(penalties) == set(REGISTRY[LengthPenalty])
+    assert {node["type"] for node in nodes} == set(REGISTRY[Search]) - {"exhaustive"}
 
 
-def test_searches_are_chosen_by_name_and_in_order() -> None:
-    assert chosen(None) == list(SEARCHES)
-    assert chosen("beam-5, greedy,beam-5") == ["beam-5", "greedy"]
+def test_searches_are_selected_by_name_in_order() -> None:
+    assert parse_searches(None) == list(SEARCHES)
+    assert parse_searches("beam-5, greedy,beam-5") == ["beam-5", "greedy"]
     with pytest.raises(UserError, match=r'--searches: "beam5" is none of greedy, .*\. Is it beam-5\?'):
-        chosen("greedy,beam5")
+        parse_searches("greedy,beam5")
 
 
 # --- Figures ---------------------------------------------------------------------------------------------------------
 
 
-def test_lines_that_are_less_probable_than_greedy_are_found() -> None:
-    scores: Mapping[str, Found] = {GREEDY: found(-1.0, -2.0, -3.0), "beam-5": found(-1.00001, -2.5, -2.0)}
-    assert below_greedy(scores, "beam-5") == [Below(2, -2.5, -2.0, REFERENCES[1], REFERENCES[1])]
+def test_lines_less_probable_than_greedy_are_found() -> None:
+    scores: Mapping[str, SearchOutputs] = {GREEDY: found(-1.0, -2.0, -3.0), "beam-5": found(-1.00001, -2.5, -2.0)}
+    assert below_greedy(scores, "beam-5") == [BelowGreedy(2, -2.5, -2.0, REFERENCES[1], REFERENCES[1])]
     assert below_greedy(scores, GREEDY) is None
     assert below_greedy({"beam-5": scores["beam-5"]}, "beam-5") is None
 
 
-def test_length_counts_words_as_bleu_does() -> None:
+def test_length_ratio_counts_words_as_bleu_does() -> None:
     assert length_ratio(["a man."], ["two big dogs run fast."]) == pytest.approx(3 / 6)
     assert length_ratio(["one", "two three four"], ["one two three", "four"]) == 1
 
 
-def test_rows_have_scores_that_ignore_case(rows: list[Row]) -> None:
+def test_scores_ignore_case(rows: list[Row]) -> None:
     greedy, plain, beam = rows
     assert (plain.bleu.value, plain.chrf.value, plain.length) == pytest.approx((100, 100, 1))
     assert "case:lc" in plain.bleu.signature
@@ -93,7 +100,7 @@ def test_rows_have_scores_that_ignore_case(rows: list[Row]) -> None:
     assert [None if share is None else share.right for share in shares] == [None, 3, 2]
 
 
-def test_the_table_has_a_line_for_each_search(rows: list[Row]) -> None:
+def test_table_has_one_line_per_search(rows: list[Row]) -> None:
     header, _, greedy, plain, beam = scores_table(rows).rstrip("\n").split("\n")
     assert header == "| search | BLEU | p, against greedy | chrF | length | seconds | log P at least greedy's |"
     assert greedy.startswith("| greedy | ")
@@ -103,18 +110,18 @@ def test_the_table_has_a_line_for_each_search(rows: list[Row]) -> None:
     assert beam.endswith(" | 66.7 % |")
 
 
-def test_the_page_names_the_machine_the_settings_and_the_signatures(rows: list[Row]) -> None:
+def test_page_contains_machine_settings_and_signatures(rows: list[Row]) -> None:
     page = markdown({"a model": rows}, FACTS)
     assert page.startswith(
         "x, cores: 2, threads: 1, torch 2. Multi30k, a to b, valid set, lines: 3.\n\n### a model\n\n|"
     )
     assert settings_table(["greedy"]).endswith('| greedy | `--set "translate.search=greedy"` |\n')
     assert "| beam-5-none | " in page
-    assert "`beam-5`: log P" not in page  # it looks for another thing
+    assert "`beam-5`: log P" not in page  # it optimizes a different score
     assert "BLEU: `nrefs:1|case:lc|" in page
 
 
-def test_json_has_every_line_that_is_below(rows: list[Row]) -> None:
+def test_json_contains_every_line_below_greedy(rows: list[Row]) -> None:
     plain, beam = (json.loads(json.dumps(row_as_json(row))) for row in rows[1:])
     assert (plain["at_least_greedy"], plain["below"]) == (1, [])
     assert beam["below"] == [
@@ -133,30 +140,33 @@ def multi30k(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_tiny_run_fills_everything(multi30k: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run = saved(multi30k / "tiny", untrained(BAHDANAU))
+def test_tiny_run_writes_page_and_json(multi30k: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = save_model_folder(multi30k / "tiny", untrained_model(BAHDANAU))
     page, figures = multi30k / "page.md", multi30k / "searches.json"
     page.write_text(f"before\n{BEGIN}old\n{END}after\n", "utf-8")
     main(multi30k, [run], page=page, json_file=figures, threads=1, lines=2, searches="greedy,mbr-bleu")
-    printed, told = capsys.readouterr()
+    printed, progress = capsys.readouterr()
     assert page.read_text("utf-8") == f"before\n{BEGIN}{printed.removesuffix(chr(10))}{END}after\n"
     assert "### tiny\n" in printed
-    assert [line.split(": ")[1] for line in told.rstrip("\n").split("\n")] == ["greedy", "mbr-bleu"]
-    written = json.loads(figures.read_text("utf-8"))
-    assert [(row["search"], row["lines"]) for row in written["models"]["tiny"]] == [("greedy", 2), ("mbr-bleu", 2)]
+    assert [line.split(": ")[1] for line in progress.rstrip("\n").split("\n")] == ["greedy", "mbr-bleu"]
+    saved_figures = json.loads(figures.read_text("utf-8"))
+    assert [(row["search"], row["lines"]) for row in saved_figures["models"]["tiny"]] == [
+        ("greedy", 2),
+        ("mbr-bleu", 2),
+    ]
 
 
-def test_every_search_finds_what_the_model_can_say(tmp_path: Path) -> None:
-    run = saved(tmp_path / "tiny", untrained(BAHDANAU))
-    outputs = {name: find(run, name, ["abc", "de"]) for name in SEARCHES}
-    for one in outputs.values():
-        assert len(one.texts) == len(one.scores) == 2
-        assert max(one.scores) < 0 < one.seconds
+def test_every_search_produces_outputs(tmp_path: Path) -> None:
+    run = save_model_folder(tmp_path / "tiny", untrained_model(BAHDANAU))
+    outputs = {name: run_search(run, name, ["abc", "de"]) for name in SEARCHES}
+    for output in outputs.values():
+        assert len(output.texts) == len(output.scores) == 2
+        assert max(output.scores) < 0 < output.seconds
     assert below_greedy(outputs, "beam-5-none-greedy") == []
 
 
-def test_mistakes_are_told_before_the_work(multi30k: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run = saved(multi30k / "blind", untrained(SUTSKEVER))
+def test_invalid_options_are_reported_before_measuring(multi30k: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = save_model_folder(multi30k / "blind", untrained_model(SUTSKEVER))
     with pytest.raises(UserError, match=r"blind: beam-5-coverage: coverage_penalty needs .* \(--searches chooses oth"):
         main(multi30k, [run], searches="greedy,beam-5-coverage")
     with pytest.raises(UserError, match="is given twice"):

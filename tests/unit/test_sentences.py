@@ -1,4 +1,4 @@
-"""Finding the sentences of a line, without losing a character of it."""
+"""Sentence splitting that preserves every character of a line."""
 
 import pytest
 from hypothesis import example, given
@@ -9,7 +9,7 @@ from weft.text import sentences
 from weft.text.sentences import SegmentedLine, SentenceSplitter
 
 LANGUAGES = ["en", "de", "fr", "zh", "ja", "ar", "hi", "my", "hy", "el", "kk", "ru", "xx"]
-TELLING = [
+FRAGMENTS = [
     *(
         "Mr. ",
         "z.B. ",
@@ -33,18 +33,18 @@ TELLING = [
     *(" ", "\t", "\r", "\u00a0", "\u2028", "\u3000", "\x85", "\x1c", "B", "é", "中", "🐈", "e\u0301", "\u200d"),
 ]
 LINES = st.one_of(
-    st.text(st.characters(codec="utf-8", exclude_characters="\n")), st.lists(st.sampled_from(TELLING)).map("".join)
+    st.text(st.characters(codec="utf-8", exclude_characters="\n")), st.lists(st.sampled_from(FRAGMENTS)).map("".join)
 )
 
 
 @given(LINES, st.sampled_from(LANGUAGES))
-@example("B\u3000. ", "fr")  # where sentencex itself panics
+@example("B\u3000. ", "fr")  # sentencex panics on this input
 @example("J\u00a0. Dupont. Oui.", "fr")
-def test_nothing_is_lost(line: str, language: str) -> None:
-    layout = SentenceSplitter(language)(line)
-    assert layout.fill(layout.sentences) == line
-    assert len(layout.gaps) == len(layout.sentences) + 1
-    for sentence in layout.sentences:
+def test_splitting_preserves_every_character(line: str, language: str) -> None:
+    segmented = SentenceSplitter(language)(line)
+    assert segmented.fill(segmented.sentences) == line
+    assert len(segmented.gaps) == len(segmented.sentences) + 1
+    for sentence in segmented.sentences:
         assert sentence == sentence.strip()
         assert any(map(str.isalnum, sentence))
 
@@ -52,10 +52,10 @@ def test_nothing_is_lost(line: str, language: str) -> None:
 @pytest.mark.parametrize(
     "wrong", [[], ["Hello. "], ["Hello. ", "You"], ["Hello", "You there, and more than there was. ", "Bye."]]
 )
-def test_nothing_is_lost_whatever_the_library_says(wrong: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_library_output_preserves_every_character(wrong: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sentences, "segment", lambda language, text: wrong)
-    layout = SentenceSplitter()("Hello. You there.")
-    assert layout.fill(layout.sentences) == "Hello. You there."
+    segmented = SentenceSplitter()("Hello. You there.")
+    assert segmented.fill(segmented.sentences) == "Hello. You there."
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_nothing_is_lost_whatever_the_library_says(wrong: list[str], monkeypatch
         ("Well. ... Yes.", ["", " ... ", ""], ["Well.", "Yes."]),
     ],
 )
-def test_sentences_and_what_stands_around_them(line: str, gaps: list[str], found: list[str]) -> None:
+def test_sentences_and_gaps(line: str, gaps: list[str], found: list[str]) -> None:
     assert SentenceSplitter()(line) == SegmentedLine(tuple(gaps), tuple(found))
 
 
@@ -90,24 +90,24 @@ def test_lines_without_a_sentence(line: str) -> None:
     assert SentenceSplitter()(line) == SegmentedLine((line,), ())
 
 
-def test_each_language_has_its_rules() -> None:
+def test_rules_depend_on_the_language() -> None:
     line = "Am 3. Oktober war es kalt."
     assert len(SentenceSplitter("en")(line).sentences) > len(SentenceSplitter("de")(line).sentences) == 1
 
 
 @pytest.mark.parametrize("code", ["de", "DE", "de-AT", "de_CH", "de-DE-1996"])
-def test_a_region_changes_nothing(code: str) -> None:
+def test_region_is_ignored(code: str) -> None:
     assert SentenceSplitter(code).language == "de"
 
 
 @pytest.mark.parametrize("code", ["qq", "tlh"])
-def test_a_language_without_rules_has_english_ones(code: str) -> None:
+def test_language_without_rules_uses_english(code: str) -> None:
     line = "Mr. Smith went. He left, e.g. to Rome. So what?"
     assert SentenceSplitter(code)(line) == SentenceSplitter("en")(line)
 
 
 @pytest.mark.parametrize("code", ["", "e", "english", "en-", "en US", "日本", "en\n"])
-def test_what_is_no_code_is_told(code: str) -> None:
+def test_invalid_language_code_is_reported(code: str) -> None:
     with pytest.raises(UserError) as caught:
         SentenceSplitter(code)
     assert str(caught.value) == f'language "{code}": not a language code. Use a code such as en, de or pt-BR.'

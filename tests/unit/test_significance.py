@@ -1,4 +1,4 @@
-"""Intervals and p against sacrebleu's own, and where they are known."""
+"""Confidence intervals and p-values, compared with sacrebleu and with known values."""
 
 from collections.abc import Mapping, Sequence
 from random import Random
@@ -32,62 +32,67 @@ def corpus(lines: int, shares: Sequence[float]) -> tuple[list[str], list[list[st
 REFERENCES, (FIRST, NEAR, FAR) = corpus(80, (0.3, 0.33, 0.6))
 LINES = {"first": FIRST, "near": NEAR, "far": FAR}
 ROWS = [[line] for line in REFERENCES]
-PEERS = {"BLEU": BLEU(), "chrF2": CHRF(), "TER": TER()}
-SIGNED = {"bleu": "BLEU", "chrf": "chrF2", "ter": "TER"}
+SACREBLEU_METRICS = {"BLEU": BLEU(), "chrF2": CHRF(), "TER": TER()}
+SACREBLEU_NAMES = {"bleu": "BLEU", "chrf": "chrF2", "ter": "TER"}
 
 
-def counts(system: str, metric: str) -> SufficientStatistics:
+def statistics(system: str, metric: str) -> SufficientStatistics:
     return metric_statistics(Segments(LINES[system], ROWS), [metric])[metric]
 
 
 def sacrebleu(test: str) -> Mapping[str, Sequence[Result]]:
-    paired = PairedTest(list(LINES.items()), PEERS, references=[REFERENCES], test_type=test, n_samples=TRIALS)
+    paired = PairedTest(
+        list(LINES.items()), SACREBLEU_METRICS, references=[REFERENCES], test_type=test, n_samples=TRIALS
+    )
     results = paired()[1]
-    return {name: cast(Sequence[Result], results[signed]) for name, signed in SIGNED.items()}
+    return {name: cast(Sequence[Result], results[key]) for name, key in SACREBLEU_NAMES.items()}
 
 
-def test_the_bootstrap_is_sacrebleu_s() -> None:
+def test_bootstrap_matches_sacrebleu() -> None:
     for metric, (first, *others) in sacrebleu("bs").items():
-        baseline = bootstrap(counts("first", metric), TRIALS, 12345)
+        baseline = bootstrap(statistics("first", metric), TRIALS, 12345)
         assert first.ci == pytest.approx(baseline.interval().half_width(), abs=1e-3)
-        for name, theirs in zip(("near", "far"), others, strict=True):
-            ours = bootstrap(counts(name, metric), TRIALS, 12345)
-            assert ours.score == pytest.approx(theirs.score)
-            assert ours.samples.mean() == pytest.approx(theirs.mean, abs=1e-3)
-            assert ours.interval().half_width() == pytest.approx(theirs.ci, abs=1e-3)
-            assert paired_bootstrap_p(baseline, ours) == pytest.approx(theirs.p_value, abs=2 / TRIALS)
+        for name, reference in zip(("near", "far"), others, strict=True):
+            ours = bootstrap(statistics(name, metric), TRIALS, 12345)
+            assert ours.score == pytest.approx(reference.score)
+            assert ours.samples.mean() == pytest.approx(reference.mean, abs=1e-3)
+            assert ours.interval().half_width() == pytest.approx(reference.ci, abs=1e-3)
+            assert paired_bootstrap_p(baseline, ours) == pytest.approx(reference.p_value, abs=2 / TRIALS)
 
 
-def test_approximate_randomisation_is_sacrebleu_s_within_sampling_error() -> None:
+def test_approximate_randomization_matches_sacrebleu_within_sampling_error() -> None:
     for metric, (_, *others) in sacrebleu("ar").items():
-        for name, theirs in zip(("near", "far"), others, strict=True):
-            p = approximate_randomization_p(counts("first", metric), counts(name, metric), TRIALS, 7)
-            wanted = cast(float, theirs.p_value)
-            assert abs(p - wanted) <= 4 * np.sqrt(2 * max(wanted * (1 - wanted), 1 / TRIALS) / TRIALS), (metric, name)
+        for name, reference in zip(("near", "far"), others, strict=True):
+            p = approximate_randomization_p(statistics("first", metric), statistics(name, metric), TRIALS, 7)
+            expected = cast(float, reference.p_value)
+            assert abs(p - expected) <= 4 * np.sqrt(2 * max(expected * (1 - expected), 1 / TRIALS) / TRIALS), (
+                metric,
+                name,
+            )
 
 
-def test_a_system_does_not_differ_from_itself() -> None:
+def test_system_does_not_differ_from_itself() -> None:
     for metric in ("bleu", "exact", "wer"):
-        one = counts("first", metric)
-        assert approximate_randomization_p(one, one, 100, 1) == 1
-        sampled = bootstrap(one, 100, 1)
+        first = statistics("first", metric)
+        assert approximate_randomization_p(first, first, 100, 1) == 1
+        sampled = bootstrap(first, 100, 1)
         assert paired_bootstrap_p(sampled, sampled) == 1
 
 
-def test_clear_differences_are_found_by_every_metric() -> None:
-    wanted = [name for name in METRICS if name not in ("exact", "repetition", "copy", "numbers", "addresses")]
-    first, far = (metric_statistics(Segments(LINES[name], ROWS), wanted) for name in ("first", "far"))
-    for name in wanted:
+def test_every_metric_finds_clear_differences() -> None:
+    metrics = [name for name in METRICS if name not in ("exact", "repetition", "copy", "numbers", "addresses")]
+    first, far = (metric_statistics(Segments(LINES[name], ROWS), metrics) for name in ("first", "far"))
+    for name in metrics:
         assert approximate_randomization_p(first[name], far[name], 200, 1) < 0.01, name
 
 
-def test_the_exact_test_of_a_few_lines() -> None:
-    """Three lines right here and wrong there: of the eight ways to change sides, two have as large a difference."""
+def test_randomization_p_of_three_lines() -> None:
+    """Of the eight ways to swap three lines, two have as large a difference: p is 0.25."""
     right, wrong = (metric_statistics(Segments([line] * 3, [["a"]] * 3), ["exact"])["exact"] for line in "ab")
     assert approximate_randomization_p(right, wrong, 20_000, 1) == pytest.approx(0.25, abs=0.015)
 
 
-def test_an_interval_leaves_out_a_fortieth_on_either_side() -> None:
+def test_interval_excludes_one_fortieth_on_each_side() -> None:
     interval = BootstrapScores(0.0, np.arange(1000.0)[::-1]).interval()
     assert interval == (25, 974)
     assert interval.half_width() == 474.5
@@ -95,12 +100,12 @@ def test_an_interval_leaves_out_a_fortieth_on_either_side() -> None:
 
 def test_many_lines_are_shuffled_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("weft.metrics.significance.BLOCK_DRAWS", 240)
-    p = approximate_randomization_p(counts("first", "wer"), counts("near", "wer"), 100, 1)
+    p = approximate_randomization_p(statistics("first", "wer"), statistics("near", "wer"), 100, 1)
     assert 0.01 < p <= 1
 
 
 def test_one_line_has_no_interval() -> None:
-    (one,) = evaluate_with_intervals(Segments(["a"], [["a"]]), ["exact"])
-    assert one.interval is None
-    (two,) = evaluate_with_intervals(Segments(["a", "b"], [["a"], ["c"]]), ["exact"])
-    assert two.interval == (0, 100)
+    (score,) = evaluate_with_intervals(Segments(["a"], [["a"]]), ["exact"])
+    assert score.interval is None
+    (score,) = evaluate_with_intervals(Segments(["a", "b"], [["a"], ["c"]]), ["exact"])
+    assert score.interval == (0, 100)

@@ -1,4 +1,4 @@
-"""The copies that models are served from: locked while they are needed, and gone afterwards."""
+"""Model snapshots of the server: locked while in use, removed afterwards."""
 
 import signal
 import tempfile
@@ -16,7 +16,7 @@ from weft.serve.snapshot import SNAPSHOT_PREFIX, ModelSnapshot, remove_stale_sna
 
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
-    """A folder that is whole."""
+    """Return a valid model folder."""
     folder = tmp_path / "model"
     folder.mkdir()
     (folder / "weights.safetensors").write_bytes(b"weights")
@@ -25,52 +25,56 @@ def model(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where copies are made."""
+def temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the folder in which snapshots are created."""
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
     return folder
 
 
-def test_what_killed_servers_left_is_removed_and_what_is_in_use_stays(model: Path, place: Path) -> None:
-    (place / f"{SNAPSHOT_PREFIX}left" / "model").mkdir(parents=True)
-    (place / "else").mkdir()
-    (place / f"{SNAPSHOT_PREFIX}link").symlink_to(model)
+def test_stale_snapshots_are_removed_and_used_ones_remain(model: Path, temporary_folder: Path) -> None:
+    (temporary_folder / f"{SNAPSHOT_PREFIX}left" / "model").mkdir(parents=True)
+    (temporary_folder / "else").mkdir()
+    (temporary_folder / f"{SNAPSHOT_PREFIX}link").symlink_to(model)
     used = ModelSnapshot(model)
     remove_stale_snapshots()
     assert (used.folder / "weights.safetensors").read_bytes() == b"weights"
-    assert {one.name for one in place.iterdir()} == {"else", f"{SNAPSHOT_PREFIX}link", used.folder.parent.name}
+    assert {path.name for path in temporary_folder.iterdir()} == {
+        "else",
+        f"{SNAPSHOT_PREFIX}link",
+        used.folder.parent.name,
+    }
     with path_lock(used.folder.parent) as free:
         assert not free
     used.remove()
     used.remove()
-    assert {one.name for one in place.iterdir()} == {"else", f"{SNAPSHOT_PREFIX}link"}
+    assert {path.name for path in temporary_folder.iterdir()} == {"else", f"{SNAPSHOT_PREFIX}link"}
     assert (model / "weights.safetensors").exists()
 
 
-def test_of_what_is_not_whole_nothing_is_left(model: Path, place: Path) -> None:
+def test_damaged_model_leaves_no_snapshot(model: Path, temporary_folder: Path) -> None:
     (model / "weights.safetensors").write_bytes(b"other")
     with pytest.raises(UserError, match="is damaged"):
         ModelSnapshot(model)
-    assert list(place.iterdir()) == []
+    assert list(temporary_folder.iterdir()) == []
 
 
-class EndedError(Exception):
-    """Instead of the end of the process."""
+class ProcessExitError(Exception):
+    """Raised instead of exiting the process."""
 
 
-def test_the_second_signal_ends_at_once(model: Path, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def end(code: int) -> None:
-        raise EndedError(code)
+def test_second_signal_exits_immediately(model: Path, temporary_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def exit_with_error(code: int) -> None:
+        raise ProcessExitError(code)
 
-    monkeypatch.setattr(server, "exit_process", end)
-    asked = list[str]()
-    stop = StopHandler(lambda: asked.append("stop"))
+    monkeypatch.setattr(server, "exit_process", exit_with_error)
+    calls = list[str]()
+    stop = StopHandler(lambda: calls.append("stop"))
     ModelSnapshot(model)
     stop(signal.SIGTERM, None)
-    assert asked == ["stop"]
-    with pytest.raises(EndedError, match="130"):
+    assert calls == ["stop"]
+    with pytest.raises(ProcessExitError, match="130"):
         stop(signal.SIGTERM, None)
-    assert list(place.iterdir()) == []
-    assert asked == ["stop"]
+    assert list(temporary_folder.iterdir()) == []
+    assert calls == ["stop"]

@@ -1,4 +1,4 @@
-"""The spelling benchmark: tests that do not leak into training, shares and their intervals."""
+"""The spelling benchmark: held-out test words, scores and the table."""
 
 import json
 from collections.abc import Sequence
@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 from benchmarks import spelling
-from benchmarks.shares import Share
 from benchmarks.spelling import Case, Made, Removed
+from benchmarks.summary_statistics import Proportion
 
 import weft
-from unit.untrained import untrained
+from unit.translators import untrained_translator
 from weft.core.errors import UserError
 from weft.data.corpus import Corpus
 from weft.data.datasets.catalog import CODESPELL
@@ -37,7 +37,7 @@ def corpus(tmp_path: Path) -> DatasetFolder:
     return DatasetFolder(replace(CODESPELL, name="small"), folder)
 
 
-def test_every_misspelling_is_a_case(tmp_path: Path) -> None:
+def test_every_misspelling_is_one_case(tmp_path: Path) -> None:
     (tmp_path / "set.txt").write_text("receipt: receit reciet\n\nthere: ther ther\n", "utf-8")
     cases = [Case("receit", ("receipt",)), Case("reciet", ("receipt",)), *[Case("ther", ("there",))] * 2]
     assert spelling.read_testset(tmp_path / "set.txt") == cases
@@ -46,7 +46,7 @@ def test_every_misspelling_is_a_case(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("text", "message"), [("receipt receit\n", r"line 1: .* got no colon"), ("\n", "no miss")])
-def test_a_file_that_is_no_test_set_is_told(text: str, message: str, tmp_path: Path) -> None:
+def test_invalid_test_set_is_reported(text: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "set.txt").write_text(text, "utf-8")
     with pytest.raises(UserError, match=message):
         spelling.read_testset(tmp_path / "set.txt")
@@ -54,11 +54,11 @@ def test_a_file_that_is_no_test_set_is_told(text: str, message: str, tmp_path: P
 
 def test_frequent_words_are_misspelled_more_often() -> None:
     frequencies = spelling.read_frequencies(FREQUENT)
-    wanted = {word.text: word.copies for word in spelling.words_to_learn(frequencies, {"quay", "rare"}, 2)}
-    assert wanted == {"the": 1114, "believe": 121, "quay": 8, "rare": 8}
+    copies = {word.text: word.copies for word in spelling.words_to_learn(frequencies, {"quay", "rare"}, 2)}
+    assert copies == {"the": 1114, "believe": 121, "quay": 8, "rare": 8}
 
 
-def test_nothing_that_is_tested_is_trained_on(
+def test_test_words_are_removed_from_training_data(
     corpus: DatasetFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(spelling, "download_lines", lambda wheel: iter(FREQUENT))
@@ -78,35 +78,35 @@ def test_nothing_that_is_tested_is_trained_on(
         spelling.check_no_leak(data / "train.tsv", {"reciept"}, tmp_path / "set.txt")
 
 
-def test_any_of_the_right_words_will_do() -> None:
+def test_any_correct_word_is_accepted() -> None:
     cases = [Case("a", ("b", "c")), Case("d", ("e",))]
     outputs = [
         Translation(wrong, (EMPTY_OUTPUT._replace(text=text),)) for (wrong, _), text in zip(cases, "cd", strict=True)
     ]
-    assert spelling.count_right(cases, outputs) == Share(1, 2)
+    assert spelling.count_right(cases, outputs) == Proportion(1, 2)
 
 
-def test_a_model_that_writes_letters_is_scored_with_words_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    free = untrained("transformer")
+def test_character_model_is_also_scored_with_a_word_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    subword_model = untrained_translator("transformer")
     words = tmp_path / "words.txt"
     words.write_text("cat\n", "utf-8")
     letters = CharacterTokenizerTrainer().train(["the cat"])
-    made = replace(free, trained=free.trained._replace(target_tokenizer=letters))
-    asked: list[Sequence[str]] = []
+    character_model = replace(subword_model, trained=subword_model.trained._replace(target_tokenizer=letters))
+    loaded_overrides: list[Sequence[str]] = []
 
     def load(run: Path, *, beam: int | None = None, overrides: Sequence[str] = ()) -> Translator:
-        asked.append(overrides)
-        return made if run.name == "letters" else free
+        loaded_overrides.append(overrides)
+        return character_model if run.name == "letters" else subword_model
 
     monkeypatch.setattr(spelling, "count_all", lambda translator, tests: {})
     monkeypatch.setattr(weft, "load", load)
     names = [name for run in ("letters", "words") for name, _ in spelling.score(Path(run), {}, words)]
     assert names == ["letters", "letters, held to a list of words, beam 20", "words"]
-    assert asked == [(), [f"translate.word_list={words}"], ()]
+    assert loaded_overrides == [(), [f"translate.word_list={words}"], ()]
 
 
-def test_the_table() -> None:
-    rows = {"letters": {"Norvig": Share(81, 263), "more": Share(1, 2)}}
+def test_table() -> None:
+    rows = {"letters": {"Norvig": Proportion(81, 263), "more": Proportion(1, 2)}}
     shown = spelling.render(rows, {"Norvig": [Case("a", ("b",))] * 263, "more": []}).split("\n")
     assert shown[0] == "| model | Norvig, 263 misspellings | more, 0 misspellings |"
     assert shown[2] == "| Norvig 2007, as published | 75 % |  |"

@@ -220,7 +220,7 @@ def unsupported_by_onnx(model: ModelFolder) -> list[str]:
 def unsupported_by_ctranslate2(model: ModelFolder) -> list[str]:
     """All reasons why a model cannot run in CTranslate2, in the order of its slots; none if it can.
 
-    Everything else is compared with torch in tests/laws/test_engines_agree.py.
+    Everything else is compared with torch in tests/laws/test_backends_agree.py.
     """
     return list(_unsupported_slots(model, ctranslate2=True))
 

@@ -1,0 +1,154 @@
+"""Splitting of documents: no character is lost, markup is preserved, and the time is linear."""
+
+import asyncio
+import json
+import threading
+import time
+from collections.abc import Sequence
+from typing import cast
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from weft.data.languages import LanguagePair
+from weft.decoding.constraints.request import Request
+from weft.inference.translation import Alternative, Translation
+from weft.serve import api_v1, libretranslate
+from weft.serve.batch_queue import DecodeOptions
+from weft.serve.document_split import html_segments, split_html, split_text
+from weft.serve.limits import ServerLimits
+from weft.serve.model_pool import ModelPool, ServedModel
+from weft.text.sentences import SegmentedLine, SentenceSplitter
+
+ENGLISH = SentenceSplitter("en")
+HTML_FRAGMENTS = [*"<>&/!-ab =\"'\n;#x1?[]", "<!--", "-->", "<![", "</", "script", "title", ' translate="no"', "&#1"]
+
+
+@given(st.text())
+def test_split_text_is_restored(text: str) -> None:
+    document = split_text(text, ENGLISH)
+    assert document.fill(document.sentences) == text
+
+
+@given(st.lists(st.sampled_from(HTML_FRAGMENTS), max_size=40).map("".join))
+@example("a <![ b")
+@example("<![ ]")
+@example("x<![>")
+def test_html_segments_preserve_the_page(page: str) -> None:
+    assert "".join(run.raw for run in html_segments(page)) == page
+    document = split_html(page, ENGLISH)
+    document.fill(document.sentences)
+
+
+@pytest.mark.parametrize(
+    ("page", "sentences", "filled"),
+    [
+        ("plain", ["plain"], "PLAIN"),
+        ('<p class="a b">one. Two</p>', ["one.", "Two"], '<p class="a b">ONE. TWO</p>'),
+        ("a <B>b</B><br/>c<BR>", ["a", "b", "c"], "A <B>B</B><br/>C<BR>"),
+        ("fish &amp; chips &lt;now&gt;", ["fish & chips <now>"], "FISH &amp; CHIPS &lt;NOW&gt;"),
+        ("<!DOCTYPE html><!-- x --><?php y ?>a", ["a"], "<!DOCTYPE html><!-- x --><?php y ?>A"),
+        ("<script>if (a < b) {c}</script>d", ["d"], "<script>if (a < b) {c}</script>D"),
+        ("<style>p {a: b}</style >d", ["d"], "<style>p {a: b}</style >D"),
+        ('<p translate="no">a <b>b</b><br>c</p>d', ["d"], '<p translate="no">a <b>b</b><br>c</p>D'),
+        ("&nbsp;<i> &#160; </i>", [], "&nbsp;<i> &#160; </i>"),
+        ('<img alt="a cat" src=x>', [], '<img alt="a cat" src=x>'),
+        ("a\n  <p>b\n\n c</p >\n", ["a", "b", "c"], "A\n  <p>B\n\n C</p >\n"),
+        ("", [], ""),
+        ("a <![ b > c", ["a", "c"], "A <![ b > C"),
+        ("a <![CDATA[ b ]]> c", ["a", "c"], "A <![CDATA[ b ]]> C"),
+        ("a <!--> b <!-- > --!> c <!-- d", ["a", "b", "c"], "A <!--> B <!-- > --!> C <!-- d"),
+        ("1 < 2 <3 a</ b>c</>d", ["1 < 2 <3 a", "c", "d"], "1 &lt; 2 &lt;3 A</ b>C</>D"),
+        ("<a title='>' href=/x/>b</a", ["b"], "<a title='>' href=/x/>B</a"),
+        ('a <b c="d > e', ["a"], 'A <b c="d > e'),
+        ("<title>a <b> c</title>d", ["a <b> c", "d"], "<title>A &lt;B&gt; C</title>D"),
+        ("<SCRIPT>a</scripts></Script>d", ["d"], "<SCRIPT>a</scripts></Script>D"),
+        ("<p Translate=NO><p>a</p><br>b<br/></p>c", ["c"], "<p Translate=NO><p>a</p><br>b<br/></p>C"),
+        ("<div translate='no'><b>a</div>c", ["c"], "<div translate='no'><b>a</div>C"),
+        ("<br translate=no>a<p data-translate=no>b</p>", ["a", "b"], "<br translate=no>A<p data-translate=no>B</p>"),
+        ("<p translate=yes translate=no>a</p>", ["a"], "<p translate=yes translate=no>A</p>"),
+        (f"a&#{'0' * 5000}98;&#x63;", ["abc"], "ABC"),
+        (f"a&#{'1' * 5000};", ["a\ufffd"], "A\ufffd"),
+    ],
+)
+def test_markup_is_preserved_and_text_is_translated(page: str, sentences: list[str], filled: str) -> None:
+    document = split_html(page, ENGLISH)
+    assert list(document.sentences) == sentences
+    assert document.fill([sentence.upper() for sentence in sentences]) == filled
+
+
+UNITS = [
+    "<a x",
+    "<a x='",
+    "<a x=\"'",
+    "<a ",
+    "</a ",
+    "<!--",
+    "<![",
+    "<!",
+    "<?",
+    "</",
+    "<",
+    "<b>",
+    "<b></c>",
+    "<script>",
+    "<title></",
+]
+UNITS += [
+    "<p translate=no>",
+    "<a translate=no><b></c>",
+    "&",
+    "&#",
+    "&a;",
+    "&#1",
+    ". ",
+    "(",
+    "- ",
+    "> ",
+    "Mr. ",
+    '"',
+    "…",
+    " ",
+]
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_splitting_time_is_linear(unit: str) -> None:
+    def seconds(length: int) -> float:
+        page, start = (unit * length)[:length], time.thread_time()
+        split_html(page, ENGLISH)
+        return time.thread_time() - start
+
+    short, long = (min(seconds(length) for _ in range(3)) for length in (1_000, 32_000))  # the fastest of three
+    assert long < 250 * max(short, 1e-4)  # 32 times as long; quadratic time would be a factor of 1,024
+
+
+class UppercaseModel:
+    """A model that returns capital letters and records the threads in which texts are split."""
+
+    def __init__(self) -> None:
+        self.name, self.pair = "uppercase", LanguagePair("en", "de")
+        self.threads = set[threading.Thread]()
+
+    def splitter(self, line: str) -> SegmentedLine:
+        self.threads.add(threading.current_thread())
+        return ENGLISH(line)
+
+    async def translate(self, requests: Sequence[Request], _options: DecodeOptions) -> list[Translation]:
+        return [
+            Translation(request.text, (Alternative(request.text.upper(), 0.0, (), (), finished=True),))
+            for request in requests
+        ]
+
+
+def test_texts_are_split_outside_the_event_loop_thread() -> None:
+    model = UppercaseModel()
+    models = ModelPool([cast(ServedModel, model)])
+    request = libretranslate.LibreTranslateRequest(q=["one. Two", "<three>"], source="auto", target="de")
+    answer = json.loads(asyncio.run(libretranslate.translate_texts(request, models, ServerLimits())))
+    assert answer["translatedText"] == ["ONE. TWO", "<THREE>"]
+    lines = api_v1.TranslateRequest(lines=["- one. Two"], outputs=[], paragraphs=True)
+    assert '"text": "- ONE. TWO"' in asyncio.run(api_v1.translate_lines(lines, models, ServerLimits()))
+    assert model.threads
+    assert threading.main_thread() not in model.threads
