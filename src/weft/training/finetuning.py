@@ -131,7 +131,7 @@ def newest_optimizer_state(model: Path, display: ProgressDisplay) -> Mapping[str
 
 
 def choose_tokenizers(trained: TrainedModel, new: NewData, options: FinetuningOptions) -> ExtendedTokenizers:
-    """Return the tokenizers of the model, extended by tokens of the new data if possible and wanted."""
+    """Return the tokenizers of the model, extended by tokens of the new data if possible and requested."""
     obstacle = extension_obstacle(trained.recipe)
     if options.extend and obstacle is not None:
         raise UserError(

@@ -82,7 +82,7 @@ class LogWriter(NamedTuple):
 
 @contextmanager
 def open_log(ranks: RankGroup, path: Path, after_step: int, tensorboard: Path | None) -> Iterator[LogWriter]:
-    """Open the log of a run that continues after a step. tensorboard: the folder of event files, if they are wanted."""
+    """Open the log of a run that continues after a step. tensorboard: the folder of event files, or None."""
     if ranks.rank:
         yield LogWriter()
         return
@@ -95,7 +95,7 @@ def open_log(ranks: RankGroup, path: Path, after_step: int, tensorboard: Path | 
 
 
 def check_tensorboard(recipe: Recipe, ranks: RankGroup) -> None:
-    """Raise ConfigError if event files are wanted but the package tensorboard is missing."""
+    """Raise ConfigError if train.tensorboard is set but the package tensorboard is missing."""
     if recipe.train.tensorboard and ranks.rank == 0 and find_spec("tensorboard") is None:
         text = "true, but the package tensorboard is not installed: pip install 'weft[tensorboard]', or write false"
         raise ConfigError([ConfigProblem("train.tensorboard", text)])

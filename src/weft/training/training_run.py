@@ -131,7 +131,7 @@ def run_training(
 
 
 def apply_warm_start(trainer: Trainer, initial: TrainedModel | None) -> None:
-    """Copy the weights of the initial model, and its optimizer state if wanted.
+    """Copy the weights of the initial model, and its optimizer state with train.keep_optimizer.
 
     Writes a checkpoint, so that resuming does not need the folder of the initial model.
     """

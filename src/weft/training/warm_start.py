@@ -52,7 +52,7 @@ def check_initial_model(recipe: Recipe) -> None:
 
 
 def check_optimizer_state(recipe: Recipe) -> None:
-    """Raise UserError if the optimizer state of train.initial_model is wanted, but missing or of another optimizer."""
+    """Raise UserError if the optimizer state of train.initial_model is missing or of another optimizer."""
     if recipe.train.initial_model is None or not recipe.train.keep_optimizer:
         return
     folder = expand_path(recipe.train.initial_model)

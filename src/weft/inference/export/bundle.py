@@ -1,4 +1,4 @@
-"""What every exported folder contains beside the model: tokenizers, settings.json, model.py, translate.py,
+"""What every exported folder contains besides the model: tokenizers, settings.json, model.py, translate.py,
 README.md.
 """
 
