@@ -15,7 +15,7 @@ from weft.losses.chunked_cross_entropy import chunk_length, chunked_cross_entrop
 from weft.losses.cross_entropy import CrossEntropyLoss
 from weft.models.build import ModelConfig
 from weft.models.heads import LinearHead
-from weft.models.slots import Decoder, Embedder, Encoder, Head
+from weft.models.interfaces import Decoder, Embedder, Encoder, Head
 
 
 @pytest.mark.parametrize("label_smoothing", [0.0, 0.1])

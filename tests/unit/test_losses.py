@@ -24,7 +24,7 @@ from weft.losses.distillation_loss import DistillationLoss
 from weft.losses.minimum_risk import MinimumRiskLoss, evaluation_mode, sample_outputs
 from weft.losses.word_loss import word_indices
 from weft.metrics.corpus_metrics import evaluate
-from weft.metrics.sentence_costs import CostName, sentence_cost
+from weft.metrics.sentence_metrics import CostName, sentence_cost
 from weft.models.build import build_model
 from weft.models.model import Model
 from weft.text.tokenizer_training import (

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
-from weft.models.slots import Head
+from weft.models.interfaces import Head
 
 CPU_CHUNK_BYTES, GPU_CHUNK_BYTES = 512, 4096  # bytes of logits per class
 

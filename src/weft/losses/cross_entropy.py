@@ -9,8 +9,8 @@ from weft.data.batches import Batch
 from weft.losses.chunked_cross_entropy import chunked_cross_entropy
 from weft.losses.objective import Loss, ObjectiveContext
 from weft.losses.scheduled_sampling import DecoderInputPolicy, TeacherForcing
+from weft.models.interfaces import Head
 from weft.models.model import Model
-from weft.models.slots import Head
 
 
 class CrossEntropyLoss(nn.Module):

@@ -15,7 +15,7 @@ from weft.data.batches import Batch
 from weft.losses.cross_entropy import cross_entropy
 from weft.losses.objective import Loss, ObjectiveContext
 from weft.models.model import Model
-from weft.nn.memory import Memory
+from weft.nn.encoder_memory import Memory
 
 
 class CTCLoss(nn.Module):

@@ -18,8 +18,8 @@ from weft.core.seeds import derive_seed
 from weft.data.batches import Batch
 from weft.losses.cross_entropy import cross_entropy
 from weft.losses.objective import Loss, ObjectiveContext, TokenCounts
+from weft.models.interfaces import Head
 from weft.models.model import Model
-from weft.models.slots import Head
 
 Probabilities: TypeAlias = NDArray[np.float64]
 

@@ -18,10 +18,10 @@ from weft.core.annotations import PositiveInt, Rate
 from weft.core.codec import NUM_SPECIAL_TOKENS
 from weft.core.padded import Padded, upcast
 from weft.core.state import FrameOutput
-from weft.models.slots import require_source
+from weft.models.interfaces import require_source
 from weft.nn.dropout import Dropout
+from weft.nn.encoder_memory import Memory, MemorySizes
 from weft.nn.layers import normal_init
-from weft.nn.memory import Memory, MemorySizes
 
 LengthPrediction = Literal["eos", "classifier"]
 

@@ -8,12 +8,12 @@ from torch import Tensor, nn
 from weft.core import tracing
 from weft.core.annotations import Factory, PositiveInt, Rate
 from weft.core.padded import Padded
-from weft.models.slots import require_source_embedding
+from weft.models.interfaces import require_source_embedding
 from weft.nn.cells.cell import CellStates, RecurrentCell, zero_states
 from weft.nn.cells.gru import GRUCell
 from weft.nn.dropout import Dropout
+from weft.nn.encoder_memory import Memory, MemorySizes
 from weft.nn.layers import module_list
-from weft.nn.memory import Memory, MemorySizes
 
 Directions = Literal["forward", "backward", "both", "both-first"]
 DirectionMerge = Literal["concat", "sum", "mean", "project"]
