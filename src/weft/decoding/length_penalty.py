@@ -62,9 +62,9 @@ class WordReward:
         return scores + self.gamma * lengths
 
 
-def penalized_score(hypothesis: Hypothesis, penalty: LengthPenalty) -> float:
-    """Return the rank of one finished hypothesis, in float64."""
-    return float(penalty(*torch.tensor([hypothesis.score, len(hypothesis.token_scores)], dtype=torch.float64)))
+def penalized_score(penalty: LengthPenalty, score: float, length: int) -> float:
+    """Return the rank of one score, in float64."""
+    return float(penalty(*torch.tensor([score, length], dtype=torch.float64)))
 
 
 def accumulate_attention(sums: Tensor | None, attention: Tensor | None) -> Tensor:

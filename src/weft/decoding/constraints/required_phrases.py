@@ -216,11 +216,10 @@ def _forbidden_tokens(
 
 
 def _bank_transitions(required: RequiredPhrases, after: Tensor) -> BankTransitions:
-    total = required.shortest.sum(-1)  # [N,1]
-    banks = total - after
+    banks = required.shortest.sum(-1) - after
     other = banks[:, -2:-1]
     tokens = required.alphabet.masked_fill(banks[:, :-2] == other, PAD)
-    return BankTransitions(tokens, banks[:, :-2], other[:, 0], total[:, 0])
+    return BankTransitions(tokens, banks[:, :-2], other[:, 0])
 
 
 class RequirementOutcome(NamedTuple):
