@@ -35,8 +35,8 @@ class _HostStep(NamedTuple):
 
 
 def _to_host(step: BackpointerStep) -> _HostStep:
-    *columns, attention = step
-    return _HostStep(*(column.tolist() for column in columns), None if attention is None else attention.cpu())
+    tokens, scores, parents, rows, forced = (column.tolist() for column in step[:5])
+    return _HostStep(tokens, scores, parents, rows, forced, None if step.attention is None else step.attention.cpu())
 
 
 def _follow_parents(steps: list[_HostStep], last: int, candidate: int) -> Hypothesis:

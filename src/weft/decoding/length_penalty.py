@@ -1,5 +1,6 @@
 """Length and coverage penalties: how finished hypotheses of different lengths are compared. |Y| counts EOS."""
 
+from dataclasses import dataclass
 from typing import Annotated, Protocol
 
 import torch
@@ -32,31 +33,31 @@ class NoLengthPenalty:
         return scores
 
 
+@dataclass(frozen=True, kw_only=True)
 class AverageLengthPenalty:
     """log P / |Y|^alpha: with alpha = 1 the mean log-probability of a token."""
 
-    def __init__(self, *, alpha: NonNegativeFloat = 1.0):
-        self.alpha = alpha
+    alpha: NonNegativeFloat = 1.0
 
     def __call__(self, scores: Tensor, lengths: Tensor) -> Tensor:
         return scores / lengths**self.alpha
 
 
+@dataclass(frozen=True, kw_only=True)
 class GNMTLengthPenalty:
     """log P / ((5 + |Y|) / 6)^alpha (Wu et al. 2016, equation 14; its coverage penalty is a setting of beam search)."""
 
-    def __init__(self, *, alpha: NonNegativeFloat = 0.6):
-        self.alpha = alpha
+    alpha: NonNegativeFloat = 0.6
 
     def __call__(self, scores: Tensor, lengths: Tensor) -> Tensor:
         return scores / ((5 + lengths) / 6) ** self.alpha
 
 
+@dataclass(frozen=True, kw_only=True)
 class WordReward:
     """log P + gamma |Y| (He, He, Wu & Wang 2016, the word reward)."""
 
-    def __init__(self, *, gamma: NonNegativeFloat = 0.5):
-        self.gamma = gamma
+    gamma: NonNegativeFloat = 0.5
 
     def __call__(self, scores: Tensor, lengths: Tensor) -> Tensor:
         return scores + self.gamma * lengths

@@ -1,7 +1,7 @@
 """Cross-entropy with label smoothing. Szegedy et al. 2016, section 7."""
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from weft.core.annotations import Factory, PositiveInt, Rate
 from weft.core.padded import Padded
@@ -13,7 +13,7 @@ from weft.models.interfaces import Head
 from weft.models.model import Model
 
 
-class CrossEntropyLoss(nn.Module):
+class CrossEntropyLoss:
     """loss = (1 - e) (-log p(y)) + e mean_v(-log p(v)), e = label_smoothing, spread over all V classes.
 
     torch's convention: e / V for each class, the correct one included. Padding does not count. `parts`: the plain
@@ -30,12 +30,11 @@ class CrossEntropyLoss(nn.Module):
         decoder_input: Factory[DecoderInputPolicy] = TeacherForcing,
         chunk_size: PositiveInt | None = None,
     ):
-        super().__init__()
         self.decoder_input = decoder_input()
         self.label_smoothing = label_smoothing
         self.chunk_size = chunk_size
 
-    def forward(self, model: Model, batch: Batch, step: int | None = None) -> Loss:
+    def __call__(self, model: Model, batch: Batch, step: int | None = None) -> Loss:
         outputs = model.features(batch).hidden if step is None else self.decoder_input(model, batch, step)
         return cross_entropy(model.head, outputs, batch.target, self.label_smoothing, self.chunk_size)
 

@@ -41,7 +41,7 @@ class EditOperation(NamedTuple):
 
 
 class EditCell(NamedTuple):
-    """The best path to a cell; the smallest is the cheapest, and of equally cheap ones that which keeps most units.
+    """The best path to a cell: the cheapest, and of equally cheap ones the one that keeps most units.
 
     Sums of costs are rounded: floating-point errors must not make equal ones differ.
     """

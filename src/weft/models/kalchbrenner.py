@@ -59,7 +59,7 @@ class KalchbrennerEncoder(nn.Module):
             number = min(number + 1, len(self.kernels) - 1)
 
     def _merge(self, columns: Tensor, count: Tensor) -> Tensor:
-        """Merge the first `count` columns of each row, of which there are at most as many as kernels: [B,D]."""
+        """Merge the first `count` columns of each row, at most as many as there are kernels: [B,D]."""
         columns = columns[..., : self.tops.shape[-1]]
         unused = torch.arange(columns.shape[-1], device=count.device) >= count[:, None]
         weights = self.tops[count - 1, :, : columns.shape[-1]].masked_fill(unused[:, None], 0.0)
