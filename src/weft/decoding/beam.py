@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import torch
 from torch import Tensor
 
-from weft.core.annotations import Factory, PositiveInt
+from weft.core.annotations import Factory, NonNegativeFloat, PositiveInt
 from weft.core.codec import BOS, EOS
 from weft.core.errors import UserError
 from weft.core.state import BankTransitions, Hypothesis, State, StepFunction, tree_select
@@ -19,7 +19,6 @@ from weft.decoding.backpointers import BackpointerStep, FinishedHypotheses, trac
 from weft.decoding.length_penalty import (
     AverageLengthPenalty,
     LengthPenalty,
-    NonNegativeFloat,
     accumulate_attention,
     coverage_scores,
     hypothesis_coverage,

@@ -1,16 +1,15 @@
 """Length and coverage penalties: how finished hypotheses of different lengths are compared. |Y| counts EOS."""
 
 from dataclasses import dataclass
-from typing import Annotated, Protocol
+from typing import Protocol
 
 import torch
-from annotated_types import Ge
 from torch import Tensor
 
+from weft.core.annotations import NonNegativeFloat
 from weft.core.errors import UserError
 from weft.core.state import Hypothesis
 
-NonNegativeFloat = Annotated[float, Ge(0.0)]
 MIN_COVERAGE = 1e-6  # a source position outside every attention window would cost an infinite amount
 
 

@@ -18,8 +18,7 @@ from weft.core.padded import Padded
 from weft.core.state import State, StepOutput, tree_select
 from weft.data.batches import Batch
 from weft.decoding.greedy import search_single
-from weft.losses.chunked_cross_entropy import group_sums, token_log_probs
-from weft.losses.cross_entropy import cross_entropy
+from weft.losses.cross_entropy import cross_entropy, group_sums, token_log_probs
 from weft.losses.objective import Loss, ObjectiveContext
 from weft.losses.scheduled_sampling import sample_from_logits
 from weft.metrics.sentence_metrics import CostName, sentence_cost

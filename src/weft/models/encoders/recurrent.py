@@ -44,12 +44,10 @@ class RecurrentEncoder(nn.Module):
         super().__init__()
         require_source_embedding(input_dim)
         parts: list[RecurrentEncoderLayer] = []
-        for number, make in enumerate((cell,) * layers + upper_cells):
+        for make in (cell,) * layers + upper_cells:
             width = parts[-1].dim if parts else input_dim
-            if directions == "both-first":
-                parts.append(RecurrentEncoderLayer(width, make, "forward" if number else "both", merge))
-            else:
-                parts.append(RecurrentEncoderLayer(width, make, directions, merge))
+            is_forward = directions == "both-first" and parts
+            parts.append(RecurrentEncoderLayer(width, make, "forward" if is_forward else directions, merge))
         self.layers = module_list(parts)
         self.residual = residual
         self.dropout = Dropout(dropout)
@@ -68,7 +66,7 @@ class RecurrentEncoder(nn.Module):
 
 
 class RecurrentEncoderLayer(nn.Module):
-    """A cell in each direction."""
+    """A cell in each direction; the lowest layer of `both-first` has both."""
 
     def __init__(self, input_dim: int, cell: Factory[RecurrentCell], directions: Directions, merge: DirectionMerge):
         super().__init__()
