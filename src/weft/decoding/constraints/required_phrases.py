@@ -90,15 +90,9 @@ class RequirementProgress(NamedTuple):
 
 def _alternatives_mask(rows: Sequence[Sequence[Requirement]]) -> Tensor:
     """[B,R,P]: the phrases of each requirement, numbered consecutively."""
-    height = max(map(len, rows))
-    width = max(sum(map(len, row)) for row in rows)
-    alternatives = torch.zeros(len(rows), height, width, dtype=torch.bool)
-    for mask, row in zip(alternatives, rows, strict=True):
-        first = 0
-        for number, requirement in enumerate(row):
-            mask[number, first : first + len(requirement)] = True
-            first += len(requirement)
-    return alternatives
+    owners = [[number for number, requirement in enumerate(row, 1) for _ in requirement] for row in rows]
+    requirements = torch.arange(1, max(map(len, rows)) + 1)
+    return Padded.from_rows(owners).data[:, None, :] == requirements[:, None]  # no phrase of the padding, which is 0
 
 
 def shortest_length(requirement: Requirement) -> int:
