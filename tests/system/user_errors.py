@@ -143,7 +143,7 @@ TRAINING_COMMANDS: dict[str, list[UserErrorCase]] = {
             "data.max_length: is 40",
             "40",
         ),
-        case("unknown metric", [*TRAIN, "train.validation.metrics=[bleu, blue]"], 'unknown metric "blue"', "bleu"),
+        case("unknown metric", [*TRAIN, "train.validation.metrics=[bleu, blue]"], "unknown metric 'blue'", "bleu"),
         case(
             "best metric not measured",
             [*TRAIN, "train.validation.best_metric=ter"],
