@@ -33,6 +33,7 @@ from weft.core.seeds import derive_seed
 from weft.inference.evaluation import example_sources
 from weft.metrics.corpus_metrics import evaluate
 from weft.metrics.references import read_tsv
+from weft.metrics.scores import Segments
 from weft.models.model import count_parameters
 
 SYMBOLS = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"  # without 0, O, 1 and I, which look alike
@@ -112,7 +113,7 @@ def format_score(share: Proportion) -> str:
 
 def report(share: Proportion, outputs: Sequence[str], references: Sequence[Sequence[str]]) -> dict[str, Any]:
     low, high = share.interval()
-    (letters,) = evaluate(outputs, references, ["cer"])
+    (letters,) = evaluate(Segments(outputs, references), ["cer"])
     read = {"read_whole": share.value(), "low": low, "high": high, "pictures": share.total}
     return read | {"letters_wrong": letters.value / 100}
 

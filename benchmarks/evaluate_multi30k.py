@@ -26,12 +26,12 @@ from weft.data.text_files import read_lines
 from weft.metrics.corpus_metrics import evaluate
 from weft.metrics.references import read_references
 from weft.metrics.score_report import format_scores
-from weft.metrics.scores import MetricScore
+from weft.metrics.scores import MetricScore, Segments
 
 
 def score(outputs: Sequence[str], references: Sequence[str]) -> list[MetricScore]:
     """All three scores of German lines, one reference each."""
-    cased = evaluate(outputs, [[line] for line in references], ["bleu", "chrf"])
+    cased = evaluate(Segments(outputs, [[line] for line in references]), ["bleu", "chrf"])
     return [*cased, published_bleu(outputs, references)]
 
 

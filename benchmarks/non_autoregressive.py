@@ -27,6 +27,7 @@ import weft
 from weft.core.errors import UserError
 from weft.data.text_files import read_lines
 from weft.metrics.corpus_metrics import evaluate
+from weft.metrics.scores import Segments
 from weft.models.model import count_parameters
 
 TEST_LINES, VALID_LINES = 1000, 500  # held-out lines of the text
@@ -171,7 +172,7 @@ def measure_run(task: Task, name: str, run: Path) -> Row:
 
 
 def scores(task: Task, outputs: Sequence[str]) -> dict[str, float]:
-    found = evaluate(outputs, [[line] for line in task.references], task.metrics)
+    found = evaluate(Segments(outputs, [[line] for line in task.references]), task.metrics)
     return {score.name: score.value for score in found}
 
 

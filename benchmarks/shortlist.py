@@ -31,6 +31,7 @@ from weft.inference.export.ctranslate2_export import CTranslate2Precision
 from weft.inference.loader import load_translator
 from weft.metrics.corpus_metrics import evaluate
 from weft.metrics.score_report import align_columns
+from weft.metrics.scores import Segments
 
 WARM_UP = 32  # lines
 
@@ -85,7 +86,8 @@ def measure_kind(model: Path, kind: Kind, pairs: Sequence[tuple[str, str]], roun
             began = time.perf_counter()
             texts[place] = [translation.text for translation in both[place].stream(sources)]
             seconds[place].append(time.perf_counter() - began)
-    without, with_it = (evaluate(text, [[target] for _, target in pairs], ["bleu"])[0].value for text in texts)
+    references = [[target] for _, target in pairs]
+    without, with_it = (evaluate(Segments(text, references), ["bleu"])[0].value for text in texts)
     same = sum(text == other for text, other in zip(*texts, strict=True)) / len(pairs)
     return Row(str(kind), (without, with_it), seconds, same, len(pairs))
 

@@ -31,7 +31,7 @@ from weft.data.image_files import read_grayscale
 from weft.data.pair_files import Shard, ShardFormat, read_pairs
 from weft.data.text_files import read_lines
 from weft.decoding.constraints.glossary import read_glossary
-from weft.decoding.constraints.request_reader import parse_requests
+from weft.decoding.constraints.request import parse_requests
 from weft.serve.api_v1 import TranslateRequest
 from weft.serve.auth import read_api_keys
 from weft.serve.dependencies import json_or_form

@@ -8,10 +8,10 @@ from laws.variants import MODELS, batch
 from weft.config.registry import REGISTRY
 from weft.core.padded import Padded
 from weft.data.batches import Batch
+from weft.models.interfaces import Decoder
 from weft.models.model import Model
-from weft.models.slots import Decoder
 from weft.nn.attention import LocalPredictiveWindow
-from weft.nn.memory import MemorySizes
+from weft.nn.encoder_memory import MemorySizes
 
 WITHOUT_ATTENTION = tuple(REGISTRY[Decoder][name] for name in ("sutskever", "cho", "kalchbrenner"))
 

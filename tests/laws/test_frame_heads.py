@@ -14,8 +14,8 @@ from weft.config.registry import REGISTRY
 from weft.data.batches import Batch
 from weft.losses.frame_losses import CTCLoss, JointCTCLoss
 from weft.losses.objective import Loss, Objective
+from weft.models.interfaces import FrameHead
 from weft.models.model import Model
-from weft.models.slots import FrameHead
 
 PAIRS = batch((6, 3), (2, 4))
 

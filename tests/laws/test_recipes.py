@@ -19,8 +19,8 @@ from weft.config.serialization import from_dict, to_dict
 from weft.core.codec import NUM_SPECIAL_TOKENS
 from weft.data.batches import Batch
 from weft.models.build import build_model
+from weft.models.interfaces import Decoder
 from weft.models.model import count_parameters
-from weft.models.slots import Decoder
 from weft.text.text_config import source_modality
 from weft.training.distributed import CPU_RANK
 from weft.training.recipe_checks import check_recipe

@@ -24,7 +24,7 @@ from weft.nn.attention_scores import (
     LocationScore,
     ScaledDotScore,
 )
-from weft.nn.memory import Memory, MemorySizes
+from weft.nn.encoder_memory import Memory, MemorySizes
 from weft.nn.self_attention import SelfAttention
 
 

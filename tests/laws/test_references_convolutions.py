@@ -12,7 +12,7 @@ from weft.models.convs2s import ConvS2SDecoder, ConvS2SEncoder
 from weft.models.encoders.convolutional import ConvolutionalEncoder
 from weft.models.kalchbrenner import KalchbrennerDecoder, KalchbrennerEncoder
 from weft.nn.convolution import ConvLayerGroup, WeightNormLinear
-from weft.nn.memory import Memory, MemorySizes
+from weft.nn.encoder_memory import Memory, MemorySizes
 
 HALF = np.sqrt(0.5)
 LENGTHS = (6, 3)

@@ -11,11 +11,10 @@ from torch.testing import assert_close
 from laws.objective_context import OBJECTIVE_CONTEXT
 from laws.variants import batch, make, small
 from weft.config.registry import REGISTRY
-from weft.losses.chunked_cross_entropy import chunk_length, chunked_cross_entropy
-from weft.losses.cross_entropy import CrossEntropyLoss
+from weft.losses.cross_entropy import CrossEntropyLoss, chunk_length, chunked_cross_entropy
 from weft.models.build import ModelConfig
 from weft.models.heads import LinearHead
-from weft.models.slots import Decoder, Embedder, Encoder, Head
+from weft.models.interfaces import Decoder, Embedder, Encoder, Head
 
 
 @pytest.mark.parametrize("label_smoothing", [0.0, 0.1])

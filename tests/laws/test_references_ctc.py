@@ -28,7 +28,7 @@ from weft.decoding.search import FrameDecoderContext, LanguageModel
 from weft.losses.frame_losses import best_path_matches, frames_and_ctc_losses
 from weft.models.heads import CTCHead
 from weft.models.model import Model
-from weft.nn.memory import Memory, MemorySizes
+from weft.nn.encoder_memory import Memory, MemorySizes
 
 A, B, BLANK = 3, 4, 5  # two tokens after the special tokens, and the blank
 LENGTHS = (4, 2)  # real frames of two sentences

@@ -15,7 +15,7 @@ from weft.core.state import FrameOutput, Hypothesis
 from weft.decoding.non_autoregressive import PositionwiseDecoder
 from weft.decoding.search import FrameDecoderContext, LanguageModel
 from weft.models.heads import AlignedHead, DenseHead
-from weft.nn.memory import Memory, MemorySizes
+from weft.nn.encoder_memory import Memory, MemorySizes
 
 WIDTH, CLASSES, LIMIT = 3, 5, 4
 MASK = torch.tensor([[True, True, True], [True, False, False]])

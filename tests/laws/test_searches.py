@@ -24,8 +24,8 @@ from weft.decoding.greedy import GreedySearch
 from weft.decoding.length_penalty import GNMTLengthPenalty, LengthPenalty, NoLengthPenalty, WordReward
 from weft.decoding.sampling import Sampling
 from weft.decoding.search import Search
+from weft.models.interfaces import Decoder
 from weft.models.model import Model
-from weft.models.slots import Decoder
 
 SENTENCES = batch((4, 2), (2, 2), (6, 2))
 SENTENCE_LIMITS = torch.tensor([2, 3, 1])

@@ -24,7 +24,7 @@ from weft.checkpoints.trained_model import model_weights
 from weft.config.recipe import TrainingConfig
 from weft.config.registry import REGISTRY
 from weft.core.errors import ConfigError
-from weft.models.slots import Decoder, Encoder
+from weft.models.interfaces import Decoder, Encoder
 from weft.training.distributed import CPU_RANK
 from weft.training.fsdp import check_shardable
 

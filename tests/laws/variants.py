@@ -21,8 +21,8 @@ from weft.core.errors import ConfigError
 from weft.core.padded import Padded
 from weft.data.batches import Batch
 from weft.models.build import ModelConfig, build_model
+from weft.models.interfaces import Decoder, Embedder, Encoder, FrameHead
 from weft.models.model import Model
-from weft.models.slots import Decoder, Embedder, Encoder, FrameHead
 from weft.nn.attention import AttentionWindow
 from weft.nn.attention_scores import AttentionScore
 from weft.nn.bridges import Bridge

@@ -10,6 +10,7 @@ import pytest
 from system import toys
 from system.commands import weft
 from weft.metrics.corpus_metrics import evaluate
+from weft.metrics.scores import Segments
 
 MODELS: dict[str, dict[str, Any]] = {
     "lstm-dense": {
@@ -74,5 +75,5 @@ def test_model_restores_upper_case(family: str, tmp_path: Path) -> None:
     result = weft("translate", tmp_path / "run", "--json", stdin=lowercased.encode())
     assert result.code == 0
     outputs = [json.loads(line)["text"] for line in result.lines]
-    (errors,) = evaluate(outputs, [[line] for line in lines], ["cer"])
+    (errors,) = evaluate(Segments(outputs, [[line] for line in lines]), ["cer"])
     assert errors.value <= CHARACTER_ERRORS[family]

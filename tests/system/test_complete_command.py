@@ -8,7 +8,7 @@ import pytest
 from system import toys
 from system.commands import Result, weft
 from weft import load_language_model
-from weft.models.empty_slots import NoEncoder
+from weft.models.interfaces import NoEncoder
 
 WORDS = {*toys.ARTICLES, *toys.ADJECTIVES, *toys.NOUNS, *toys.VERBS}
 

@@ -214,12 +214,12 @@ INFERENCE_COMMANDS: dict[str, list[UserErrorCase]] = {
         case(
             "unknown metric",
             ["evaluate", "{corpus}/test.tgt", "{corpus}/test.tgt", "--metric", "belu"],
-            "unknown metric 'belu': did you mean 'bleu'?",
+            'unknown metric "belu"; did you mean "bleu"?',
         ),
         case(
             "unknown metric for a model",
             ["evaluate", "{run}", "{corpus}/test.src", "{corpus}/test.tgt", "--metric", "belu", "--output", "{new}"],
-            "unknown metric 'belu': did you mean 'bleu'?",
+            'unknown metric "belu"; did you mean "bleu"?',
         ),
         case(
             "unknown tokenizer",
@@ -282,7 +282,7 @@ INFERENCE_COMMANDS: dict[str, list[UserErrorCase]] = {
             "different line counts", ["compare", "{corpus}/test.tgt", "{corpus}/train.tgt"], "has 400 lines", "has 20"
         ),
         case("same system twice", [*COMPARE, "{corpus}/test.src"], "test.src is given twice"),
-        case("unknown metric", [*COMPARE, "--metric", "belu"], "unknown metric 'belu': did you mean 'bleu'?"),
+        case("unknown metric", [*COMPARE, "--metric", "belu"], 'unknown metric "belu"; did you mean "bleu"?'),
         case(
             "unknown tokenizer",
             [*COMPARE, "--metric", "wer", "--tokenize", "14a"],

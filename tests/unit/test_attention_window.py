@@ -9,7 +9,7 @@ from torch.testing import assert_close
 from weft.core import tracing
 from weft.core.padded import Padded
 from weft.models.transformer import TransformerDecoder, TransformerEncoder
-from weft.nn.memory import Memory, MemorySizes
+from weft.nn.encoder_memory import Memory, MemorySizes
 from weft.nn.self_attention import SelfAttention, is_blockwise_faster
 
 

@@ -196,7 +196,7 @@ def test_page_options_require_html(tmp_path: Path) -> None:
         compare_files(lines, [lines], sentences=3)
     with pytest.raises(UserError, match="--sentence-metric only affects the page of --html: add --html FILE"):
         compare_files(lines, [lines], sentence_metric="wer")
-    with pytest.raises(UserError, match="unknown metric 'were'"):
+    with pytest.raises(UserError, match='unknown metric "were"'):
         compare_files(lines, [lines], sentence_metric="were", html=tmp_path / "page.html")
     assert not (tmp_path / "page.html").exists()
 
@@ -222,5 +222,5 @@ def test_compare_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_unknown_metric_is_rejected() -> None:
-    with pytest.raises(UserError, match="unknown metric 'blue': did you mean 'bleu'"):
+    with pytest.raises(UserError, match='unknown metric "blue"; did you mean "bleu"'):
         compare_systems(comparison_data(GOOD), ComparisonSettings(metrics=["blue"]))

@@ -30,7 +30,7 @@ class RequiredTokens:
         complete = torch.full_like(bank, len(self.required) - 1)
         end_scores = torch.where(bank < complete, NEG_INF, scores.log_probs[:, EOS])
         log_probs = scores.log_probs.index_copy(1, torch.tensor([EOS]), end_scores[:, None])
-        bank_transitions = BankTransitions(self.required[bank][:, None], bank[:, None] + 1, bank, complete)
+        bank_transitions = BankTransitions(self.required[bank][:, None], bank[:, None] + 1, bank)
         return StepOutput(log_probs, scores.attention, bank_transitions), State(state.memory, (after.carry, bank))
 
 
@@ -79,9 +79,7 @@ def test_banks_take_turns_starting_with_the_highest() -> None:
     log_probs = torch.tensor(
         [[NEG_INF, NEG_INF, NEG_INF, -1.0, -1.1, -9.0], [NEG_INF, NEG_INF, NEG_INF, -1.0, -1.2, -9.0]]
     )
-    bank_transitions = BankTransitions(
-        torch.tensor([[5], [5]]), torch.tensor([[1], [2]]), torch.tensor([0, 1]), torch.tensor([2, 2])
-    )
+    bank_transitions = BankTransitions(torch.tensor([[5], [5]]), torch.tensor([[1], [2]]), torch.tensor([0, 1]))
     found = candidate_order([[0.0, -5.0]], log_probs, bank_transitions)
     assert found == [(1, 5), (0, 3), (1, 3), (0, 4)]  # banks 2, 0, 1, then the best remaining, of bank 0
     assert len(set(found)) == len(found)
@@ -89,18 +87,14 @@ def test_banks_take_turns_starting_with_the_highest() -> None:
 
 def test_probable_required_token_is_a_candidate_of_its_bank_once() -> None:
     log_probs = torch.tensor([[NEG_INF, NEG_INF, -4.0, -1.0, -1.1, -2.0]])
-    bank_transitions = BankTransitions(
-        torch.tensor([[3, 3, 0]]), torch.tensor([[1, 1, 9]]), torch.tensor([0]), torch.tensor([1])
-    )
+    bank_transitions = BankTransitions(torch.tensor([[3, 3, 0]]), torch.tensor([[1, 1, 9]]), torch.tensor([0]))
     assert candidate_order([[0.0]], log_probs, bank_transitions) == [(0, 3), (0, 4)]
 
 
 def test_unused_places_of_a_bank_go_to_other_banks() -> None:
     log_probs = torch.tensor([[NEG_INF, NEG_INF, NEG_INF, -1.0, -2.0, -3.0, -4.0]] * 2)
     zeros = torch.zeros(2, 1, dtype=torch.long)
-    bank_transitions = BankTransitions(
-        torch.tensor([[6], [0]]), torch.tensor([[1], [0]]), zeros[:, 0], torch.tensor([1, 1])
-    )
+    bank_transitions = BankTransitions(torch.tensor([[6], [0]]), torch.tensor([[1], [0]]), zeros[:, 0])
     assert candidate_order([[0.0, -0.5]], log_probs, bank_transitions) == [(0, 6), (0, 3), (1, 3), (0, 4)]
 
 
@@ -109,7 +103,7 @@ def test_single_bank_orders_candidates_by_score() -> None:
     scores = torch.randn(4, 3, generator=generator)
     log_probs = torch.randn(12, 9, generator=generator).round()  # with many ties
     zeros = torch.zeros(12, 2, dtype=torch.long)
-    bank_transitions = BankTransitions(zeros, zeros, zeros[:, 0], zeros[:, 0])
+    bank_transitions = BankTransitions(zeros, zeros, zeros[:, 0])
     log_probs[:, 0] = NEG_INF
     for actual, expected in zip(
         bank_candidates(scores, log_probs, bank_transitions), best_candidates(scores, log_probs), strict=True

@@ -18,13 +18,13 @@ from weft.models.convs2s import ConvS2SDecoder, ConvS2SEncoder
 from weft.models.decoders.gnmt import GNMTDecoder
 from weft.models.decoders.sutskever import SutskeverDecoder
 from weft.models.encoders.convolutional import ConvolutionalEncoder
+from weft.models.interfaces import Encoder
 from weft.models.kalchbrenner import KalchbrennerDecoder, KalchbrennerEncoder
-from weft.models.slots import Encoder
 from weft.models.transformer import TransformerDecoder
 from weft.nn.bridges import LinearBridge
 from weft.nn.convolution import ConvLayerGroup, GatedConvolution, conv_layer_sizes
 from weft.nn.embedding import NoEmbedding, TokenEmbedding
-from weft.nn.memory import Memory, MemorySizes
+from weft.nn.encoder_memory import Memory, MemorySizes
 from weft.nn.positional_encoding import LearnedPositions
 
 VOCABULARY = [*SPECIAL_TOKENS, *"abcdefgh"]

@@ -13,7 +13,7 @@ from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
 from weft.core.errors import UserError
-from weft.metrics.corpus_metrics import METRICS, evaluate, evaluate_segments
+from weft.metrics.corpus_metrics import METRICS, evaluate
 from weft.metrics.score_report import format_scores, scores_to_json
 from weft.metrics.scores import DEFAULT_OPTIONS, ConfidenceInterval, MetricOptions, MetricScore, Segments
 
@@ -30,7 +30,7 @@ words = st.lists(st.sampled_from(["a", "b", "ab", "ba", "é"]), max_size=5).map(
 def evaluate_single(
     outputs: list[str], references: list[list[str]], name: str, options: MetricOptions = DEFAULT_OPTIONS
 ) -> MetricScore:
-    (score,) = evaluate(outputs, references, [name], options)
+    (score,) = evaluate(Segments(outputs, references), [name], options)
     return score
 
 
@@ -157,7 +157,7 @@ def test_exact_match() -> None:
 
 
 def test_perfect_output() -> None:
-    scores = evaluate_segments(Segments(FIRST, DOUBLE_REFERENCES, SOURCES), list(METRICS))
+    scores = evaluate(Segments(FIRST, DOUBLE_REFERENCES, SOURCES), list(METRICS))
     assert [score.name for score in scores] == list(METRICS)
     for score in scores:
         tolerance = 1.0 if score.name == "meteor" else 1e-9  # METEOR penalizes each run of matches; a line is a run
@@ -166,7 +166,7 @@ def test_perfect_output() -> None:
 
 
 def test_empty_lines() -> None:
-    for score in evaluate_segments(Segments(["", ""], [[""], [""]], ["", ""]), list(METRICS)):
+    for score in evaluate(Segments(["", ""], [[""], [""]], ["", ""]), list(METRICS)):
         assert 0 <= score.value <= 100
     assert evaluate_single([""], [[""]], "wer").value == 0
     assert evaluate_single(["a b"], [[""]], "wer").value == 100
@@ -178,18 +178,18 @@ def test_empty_lines() -> None:
         (["a", "b"], [["a"]], "bleu", "2 output lines but 1 reference lines"),
         ([], [], "bleu", "no lines to evaluate"),
         (["a", "b"], [["a"], []], "wer", "line 2 has no reference"),
-        (["a"], [["a"]], "blue", "unknown metric 'blue': did you mean 'bleu'"),
-        (["a"], [["a"]], "zzz", "Use one of bleu, chrf, ter, meteor, exact, wer, cer, per"),
+        (["a"], [["a"]], "blue", 'unknown metric "blue"; did you mean "bleu"'),
+        (["a"], [["a"]], "zzz", "use one of bleu, chrf, ter, meteor, exact, wer, cer, per"),
     ],
 )
 def test_invalid_input_is_reported(outputs: list[str], references: list[list[str]], metric: str, message: str) -> None:
     with pytest.raises(UserError, match=message):
-        evaluate(outputs, references, [metric])
+        evaluate(Segments(outputs, references), [metric])
 
 
 def test_string_is_rejected_as_list_of_references() -> None:
     with pytest.raises(TypeError, match="line 1: the references must be a list"):
-        evaluate(["ab"], ["ab"], ["exact"])
+        evaluate(Segments(["ab"], ["ab"]), ["exact"])
 
 
 def test_unknown_tokenizer_is_reported() -> None:

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from weft.core.errors import UserError
-from weft.metrics.edit_distance import UNIT_COSTS, EditCosts, EditTable, align_edits, edit_distance, format_edit_table
+from weft.metrics.edit_distance import UNIT_COSTS, EditCosts, EditTable, format_edit_table
 
 PAIRS = 10_000
 
@@ -51,29 +51,32 @@ def edit_cost(kind: str, costs: EditCosts) -> float:
     ],
 )
 def test_known_distances(source: str, target: str, costs: EditCosts, expected: float) -> None:
-    assert edit_distance(source, target, costs) == expected
+    assert EditTable(source, target, costs).distance() == expected
 
 
 def test_distance_equals_brute_force() -> None:
     draws = Random(1)
     for _ in range(PAIRS):
         source, target, costs = random_case(draws)
-        assert edit_distance(source, target, costs) == pytest.approx(brute_force(source, target, costs))
+        assert EditTable(source, target, costs).distance() == pytest.approx(brute_force(source, target, costs))
 
 
 def test_edits_produce_the_target_and_cost_the_distance() -> None:
     draws = Random(2)
     for _ in range(500):
         source, target, costs = random_case(draws)
-        edits = align_edits(source, target, costs)
+        table = EditTable(source, target, costs)
+        edits = table.edits()
         assert "".join(edit.source or "" for edit in edits) == source
         assert "".join(edit.target or "" for edit in edits) == target
         assert all((edit.kind == "keep") == (edit.source == edit.target) for edit in edits)
-        assert sum(edit_cost(edit.kind, costs) for edit in edits) == pytest.approx(edit_distance(source, target, costs))
+        assert sum(edit_cost(edit.kind, costs) for edit in edits) == pytest.approx(
+            EditTable(source, target, costs).distance()
+        )
 
 
 def test_ties_prefer_the_alignment_with_most_kept_units() -> None:
-    kinds = [edit.kind[0] for edit in align_edits("INTENTION", "EXECUTION")]
+    kinds = [edit.kind[0] for edit in EditTable("INTENTION", "EXECUTION").edits()]
     assert "".join(kinds) == "dsskiskkkk"  # Jurafsky & Martin's figure; five substitutions would cost as much
 
 

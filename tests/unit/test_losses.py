@@ -24,7 +24,8 @@ from weft.losses.distillation_loss import DistillationLoss
 from weft.losses.minimum_risk import MinimumRiskLoss, evaluation_mode, sample_outputs
 from weft.losses.word_loss import word_indices
 from weft.metrics.corpus_metrics import evaluate
-from weft.metrics.sentence_costs import CostName, sentence_cost
+from weft.metrics.scores import Segments
+from weft.metrics.sentence_metrics import CostName, sentence_cost
 from weft.models.build import build_model
 from weft.models.model import Model
 from weft.text.tokenizer_training import (
@@ -61,7 +62,7 @@ def model() -> Model:
 @pytest.mark.parametrize("line", ["the cat sat on the mat", "a cat sat", "", "a dog on the old mat sat"])
 def test_sentence_cost_matches_the_metric(name: CostName, line: str) -> None:
     reference = "the cat sat on the mat"
-    (score,) = evaluate([line], [[reference]], [name])
+    (score,) = evaluate(Segments([line], [[reference]]), [name])
     expected = score.value / 100 if score.better == "lower" else 1 - score.value / 100
     if name == "bleu" and 0 < len(line.split()) < 4:
         expected = 1 - torch.e ** (1 - 6 / 3) * (2 / 3 * 1 / 2 * 1 / 2) ** (1 / 3)  # no 4-grams; 0 trigrams: half

@@ -14,7 +14,7 @@ from weft.decoding.sampling import Sampling
 from weft.inference.loader import load_translator
 from weft.inference.mbr import MBRSelector, expected_costs
 from weft.inference.translator import Translator
-from weft.metrics.sentence_costs import CostName, pairwise_costs, sentence_cost
+from weft.metrics.sentence_metrics import CostName, pairwise_costs, sentence_cost
 
 LINES = ["abc", "edcba", "", "a", "bbcc", "ddd"]
 

@@ -3,7 +3,7 @@
 import pytest
 
 from weft.core.errors import UserError
-from weft.metrics.corpus_metrics import evaluate, evaluate_segments
+from weft.metrics.corpus_metrics import evaluate
 from weft.metrics.output_errors import count_addresses, count_numbers
 from weft.metrics.scores import MetricOptions, MetricScore, Segments
 
@@ -12,7 +12,7 @@ def score_line(
     name: str, output: str, source: str | None = None, *references: str, lowercase: bool = False
 ) -> MetricScore:
     lines = Segments([output], [references or ("x",)], None if source is None else [source])
-    (score,) = evaluate_segments(lines, [name], MetricOptions(lowercase=lowercase))
+    (score,) = evaluate(lines, [name], MetricOptions(lowercase=lowercase))
     return score
 
 
@@ -33,7 +33,7 @@ def test_copy_needs_a_source() -> None:
     with pytest.raises(
         UserError, match=r"copy needs the source to count untranslated words: give the references as a \.tsv"
     ):
-        evaluate(["a"], [["a"]], ["copy"])
+        evaluate(Segments(["a"], [["a"]]), ["copy"])
 
 
 @pytest.mark.parametrize(

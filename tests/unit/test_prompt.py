@@ -14,7 +14,7 @@ from unit.translators import SENTENCE
 from weft.cli import prompt
 from weft.cli.prompt import COMMANDS, PromptState, answer_line, search_settings, with_all_outputs
 from weft.cli.prompt_display import balance_rows, fit_rows
-from weft.decoding.constraints.request_reader import RequestReader
+from weft.decoding.constraints.request import RequestReader
 from weft.decoding.greedy import GreedySearch
 from weft.inference.loader import make_frame_decoder
 from weft.inference.translator import Translator

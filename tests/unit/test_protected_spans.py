@@ -13,8 +13,7 @@ from weft.checkpoints.trained_model import TrainedModel
 from weft.cli.translate import parse_protect, translate
 from weft.core.errors import UserError
 from weft.decoding.beam import BeamSearch
-from weft.decoding.constraints.request import Request
-from weft.decoding.constraints.request_reader import parse_request
+from weft.decoding.constraints.request import Request, parse_request
 from weft.decoding.greedy import GreedySearch
 from weft.decoding.search import Search
 from weft.inference.loader import make_frame_decoder

@@ -144,7 +144,7 @@ def test_constraints_need_beam_search() -> None:
 
     def constrained_step(last: Tensor, state: State) -> tuple[StepOutput, State]:
         scores, state = toy(last, state)
-        return scores._replace(bank_transitions=BankTransitions(nothing, nothing, LINES[:1], LINES[:1])), state
+        return scores._replace(bank_transitions=BankTransitions(nothing, nothing, LINES[:1])), state
 
     for search in (Sampling(), GreedySearch(), DiverseBeamSearch(size=2, groups=2)):
         with pytest.raises(UserError, match="lexical constraints need beam search"):

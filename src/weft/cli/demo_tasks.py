@@ -19,6 +19,7 @@ from weft.inference.loader import load_translator
 from weft.inference.translator import Translator
 from weft.metrics.corpus_metrics import evaluate
 from weft.metrics.references import read_tsv
+from weft.metrics.scores import Segments
 from weft.training.progress import open_display
 from weft.training.trainer import RunOutcome
 from weft.training.training_run import resume_training, start_training
@@ -111,7 +112,7 @@ def _train(task: DemoTask, dataset: DatasetFolder, out: Path, minutes: float | N
 
 def _print_results(task: DemoTask, translator: Translator, test: Sequence[MultiReferenceExample]) -> None:
     outputs = [translation.text for translation in translator.translate(example.source for example in test)]
-    scores = evaluate(outputs, [example.targets for example in test], list(task.scores))
+    scores = evaluate(Segments(outputs, [example.targets for example in test]), list(task.scores))
     _print_heading("Held-out examples, selected by length and at random")
     output_of = dict(zip(test, outputs, strict=True))
     for example in _select_examples(test, task.lengths, by_letters=task.by_letters):

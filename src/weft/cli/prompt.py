@@ -25,8 +25,7 @@ from weft.config.serialization import to_dict
 from weft.config.yaml_files import dump_yaml_inline
 from weft.core.errors import UserError
 from weft.core.formatting import make_printable
-from weft.decoding.constraints.request import Request
-from weft.decoding.constraints.request_reader import PLAIN_READER, RequestReader
+from weft.decoding.constraints.request import PLAIN_READER, Request, RequestReader
 from weft.inference.capabilities import check_overrides
 from weft.inference.loader import override_translator_search
 from weft.inference.translation import Translation

@@ -27,7 +27,7 @@ from weft.core.errors import UserError
 
 if TYPE_CHECKING:
     from weft.checkpoints.trained_model import TrainedModel
-    from weft.decoding.constraints.request_reader import RequestReader
+    from weft.decoding.constraints.request import RequestReader
     from weft.inference.ensemble import EnsembleOptions
     from weft.inference.postprocessor import OutputOptions
     from weft.inference.translator import Translator
@@ -221,7 +221,7 @@ def parse_output_options(flags: OutputFlags, trained: TrainedModel) -> OutputOpt
 
 def _make_reader(glossary: Path | None, prefix: str | None, json_input: bool, protect: str | None) -> RequestReader:
     from weft.decoding.constraints.glossary import read_glossary
-    from weft.decoding.constraints.request_reader import RequestReader
+    from weft.decoding.constraints.request import RequestReader
 
     terms = None if glossary is None else read_glossary(glossary)
     return RequestReader(terms, prefix or "", as_json=json_input, protect=parse_protect(protect))

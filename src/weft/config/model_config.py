@@ -12,7 +12,7 @@ from weft.data.data_config import DataConfig
 from weft.decoding.beam import BeamSearch
 from weft.decoding.ctc_decoder import BestPathDecoder
 from weft.decoding.search import FrameDecoder, Search
-from weft.metrics.sentence_costs import CostName
+from weft.metrics.sentence_metrics import CostName
 from weft.models.build import ModelConfig
 from weft.text.text_config import TextConfig
 
@@ -34,7 +34,7 @@ class MBRConfig:
     """Minimum Bayes risk: of `samples` outputs, the one with the lowest cost against the others (inference/mbr.py).
 
     0: outputs come from a search. They are drawn with `translate.search`, if that is of the type sampling. cost: a name
-    of weft/metrics/sentence_costs.py.
+    of weft/metrics/sentence_metrics.py.
     """
 
     samples: NonNegativeInt = 0

@@ -15,7 +15,7 @@ from weft.decoding.greedy import GreedySearch
 from weft.decoding.non_autoregressive import PositionwiseDecoder
 from weft.decoding.sampling import Sampling
 from weft.decoding.search import FrameDecoder, Search
-from weft.models import convs2s, empty_slots, heads, kalchbrenner, slots, transformer
+from weft.models import convs2s, heads, interfaces, kalchbrenner, transformer
 from weft.models.decoders.bahdanau import BahdanauDecoder
 from weft.models.decoders.cho import ChoDecoder
 from weft.models.decoders.gnmt import GNMTDecoder
@@ -47,7 +47,7 @@ TOKENIZERS: Mapping[str, type] = {
 INFERENCE_COMPONENTS: Mapping[type, Mapping[str, type]] = {
     tokenizer_training.TokenizerTrainer: TOKENIZERS,
     tokenizer_training.CodecTrainer: {**TOKENIZERS, "image": ImageCodecTrainer},
-    slots.Embedder: {
+    interfaces.Embedder: {
         "tokens": embedding.TokenEmbedding,
         "char-cnn": CharCNN,
         "pixels": embedding.PixelEmbedding,
@@ -57,7 +57,7 @@ INFERENCE_COMPONENTS: Mapping[type, Mapping[str, type]] = {
         "sinusoidal": positional_encoding.SinusoidalPositions,
         "learned": positional_encoding.LearnedPositions,
     },
-    slots.Encoder: {
+    interfaces.Encoder: {
         "transformer": transformer.TransformerEncoder,
         "recurrent": RecurrentEncoder,
         "convolutional": ConvolutionalEncoder,
@@ -66,9 +66,9 @@ INFERENCE_COMPONENTS: Mapping[type, Mapping[str, type]] = {
         "identity": IdentityEncoder,
         "image": ImageEncoder,
         "chain": EncoderChain,
-        "none": empty_slots.NoEncoder,
+        "none": interfaces.NoEncoder,
     },
-    slots.Decoder: {
+    interfaces.Decoder: {
         "transformer": transformer.TransformerDecoder,
         "sutskever": SutskeverDecoder,
         "cho": ChoDecoder,
@@ -77,10 +77,10 @@ INFERENCE_COMPONENTS: Mapping[type, Mapping[str, type]] = {
         "gnmt": GNMTDecoder,
         "convs2s": convs2s.ConvS2SDecoder,
         "kalchbrenner": kalchbrenner.KalchbrennerDecoder,
-        "none": empty_slots.NoDecoder,
+        "none": interfaces.NoDecoder,
     },
-    slots.Head: {"linear": heads.LinearHead},
-    slots.FrameHead: {"ctc": heads.CTCHead, "aligned": heads.AlignedHead, "dense": heads.DenseHead},
+    interfaces.Head: {"linear": heads.LinearHead},
+    interfaces.FrameHead: {"ctc": heads.CTCHead, "aligned": heads.AlignedHead, "dense": heads.DenseHead},
     RecurrentCell: {
         "elman": ElmanCell,
         "gru": GRUCell,

@@ -58,7 +58,6 @@ class BankTransitions(NamedTuple):
     tokens: Tensor  # [N,W], the tokens that lead to another bank; PAD where there are fewer
     banks: Tensor  # [N,W], the bank after each of `tokens`
     other_bank: Tensor  # [N], the bank after any other token; lower than before where a phrase is broken off
-    required_bank: Tensor  # [N], the bank in which EOS is allowed
 
 
 class StepOutput(NamedTuple):

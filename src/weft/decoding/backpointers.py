@@ -1,5 +1,6 @@
 """Backpointers of a search: a record per step, followed back once at the end, and the n best finished hypotheses."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -33,30 +34,9 @@ class _HostStep(NamedTuple):
     attention: Tensor | None
 
 
-class Backpointers:
-    """The steps of a search."""
-
-    def __init__(self) -> None:
-        self._steps: list[BackpointerStep] = []
-
-    def __len__(self) -> int:
-        return len(self._steps)
-
-    def add(self, step: BackpointerStep) -> None:
-        self._steps.append(step)
-
-    def to_host(self) -> list[_HostStep]:
-        return [
-            _HostStep(
-                tokens=step.tokens.tolist(),
-                scores=step.scores.tolist(),
-                parents=step.parents.tolist(),
-                rows=step.rows.tolist(),
-                forced=step.forced.tolist(),
-                attention=None if step.attention is None else step.attention.cpu(),
-            )
-            for step in self._steps
-        ]
+def _to_host(step: BackpointerStep) -> _HostStep:
+    tokens, scores, parents, rows, forced = (column.tolist() for column in step[:5])
+    return _HostStep(tokens, scores, parents, rows, forced, None if step.attention is None else step.attention.cpu())
 
 
 def _follow_parents(steps: list[_HostStep], last: int, candidate: int) -> Hypothesis:
@@ -104,9 +84,9 @@ class FinishedHypotheses:
         self._candidates[sentences] = torch.cat([self._candidates[sentences], candidates], dim=1).gather(1, order)
         self.counts[sentences] += (scores > NEG_INF).sum(1)
 
-    def read(self, backpointers: Backpointers) -> list[list[tuple[float, Hypothesis]]]:
+    def read(self, backpointers: Sequence[BackpointerStep]) -> list[list[tuple[float, Hypothesis]]]:
         """Return the hypotheses of each sentence with the scores they are ordered by, best first."""
-        steps = backpointers.to_host()
+        steps = [_to_host(step) for step in backpointers]
         rows = zip(self.scores.tolist(), self._steps.tolist(), self._candidates.tolist(), strict=True)
         return [
             [

@@ -11,15 +11,14 @@ from typing import Literal, NamedTuple, TypeAlias
 import torch
 from torch import Tensor
 
-from weft.core.annotations import Factory, PositiveInt
+from weft.core.annotations import Factory, NonNegativeFloat, PositiveInt
 from weft.core.codec import BOS, EOS
 from weft.core.errors import UserError
 from weft.core.state import BankTransitions, Hypothesis, State, StepFunction, tree_select
-from weft.decoding.backpointers import Backpointers, BackpointerStep, FinishedHypotheses, trace_step
+from weft.decoding.backpointers import BackpointerStep, FinishedHypotheses, trace_step
 from weft.decoding.length_penalty import (
     AverageLengthPenalty,
     LengthPenalty,
-    NonNegativeFloat,
     accumulate_attention,
     coverage_scores,
     hypothesis_coverage,
@@ -173,10 +172,11 @@ class BatchedBeams:
         """Return the finished hypotheses of each of the B x number beams with their ranks, best first."""
         live = self._initial_beams(state, len(limit), limit.device)
         limit = limit.repeat_interleave(self.number)
-        backpointers, finished = Backpointers(), FinishedHypotheses(len(limit), self.n_best, limit.device)
+        backpointers: list[BackpointerStep] = []
+        finished = FinishedHypotheses(len(limit), self.n_best, limit.device)
         while len(live.beams):
             made = self._extend(step, live, limit[live.beams] <= len(backpointers))
-            backpointers.add(made.backpointers)
+            backpointers.append(made.backpointers)
             ranks = self._ranks_of_ended(made, len(backpointers))
             finished.add(live.beams, ranks, len(backpointers) - 1)
             survivors = unfinished_candidates(made.candidates.tokens)
@@ -187,7 +187,7 @@ class BatchedBeams:
 
     def rank(self, hypothesis: Hypothesis) -> float:
         """Return the score of a finished hypothesis after all penalties."""
-        rank = penalized_score(hypothesis, self.length_penalty)
+        rank = penalized_score(self.length_penalty, hypothesis.score, len(hypothesis.token_scores))
         return rank + self.coverage_penalty * hypothesis_coverage(hypothesis) if self.coverage_penalty else rank
 
     def _initial_beams(self, state: State, sentences: int, device: torch.device) -> BeamState:

@@ -3,6 +3,7 @@ section 7.5) with an optional language model, token bonus and word list (Hannun 
 """
 
 import math
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -77,17 +78,15 @@ class _ExternalScores(NamedTuple):
     nodes: TrieNodes  # in the word list
 
 
+@dataclass(frozen=True)
 class _ExternalScorer:
     """gain(token) = weight log p(token | prefix) + bonus; -inf if the word list does not allow the token."""
 
-    def __init__(
-        self, vocabulary: int, language_model: LanguageModel | None, weight: float, bonus: float, words: WordTrie | None
-    ):
-        self.vocabulary = vocabulary  # its size
-        self.language_model = language_model
-        self.weight = weight
-        self.bonus = bonus
-        self.words = words
+    vocabulary: int  # its size
+    language_model: LanguageModel | None
+    weight: float
+    bonus: float
+    words: WordTrie | None
 
     def start(self) -> _ExternalScores:
         """The scores of the empty prefix."""

@@ -1,15 +1,16 @@
 """Diverse beam search with Hamming diversity (Vijayakumar et al. 2018, algorithm 1)."""
 
 from itertools import chain, islice, zip_longest
+from operator import itemgetter
 
 import torch
 from torch import Tensor
 
-from weft.core.annotations import Factory, PositiveInt
+from weft.core.annotations import Factory, NonNegativeFloat, PositiveInt
 from weft.core.errors import UserError
 from weft.core.state import BankTransitions, Hypothesis, State, StepFunction
 from weft.decoding.beam import BatchedBeams, Candidates, StopRule, best_candidates, check_n_best, unfinished_candidates
-from weft.decoding.length_penalty import AverageLengthPenalty, LengthPenalty, NonNegativeFloat
+from weft.decoding.length_penalty import AverageLengthPenalty, LengthPenalty
 from weft.decoding.search import NEG_INF, reject_constraints
 
 
@@ -59,11 +60,12 @@ class DiverseBeamSearch:
 
     def _merge(self, groups: list[list[tuple[float, Hypothesis]]]) -> list[Hypothesis]:
         """The best outputs of the groups of a sentence, taken in turn; each with its rank."""
+        by_rank = itemgetter(0)
         rounds = ([found for found in row if found is not None] for row in zip_longest(*groups))
         distinct: dict[tuple[int, ...], tuple[float, Hypothesis]] = {}
-        for rank, hypothesis in chain.from_iterable(sorted(row, key=_descending_rank) for row in rounds):
+        for rank, hypothesis in chain.from_iterable(sorted(row, key=by_rank, reverse=True) for row in rounds):
             distinct.setdefault(hypothesis.tokens, (rank, hypothesis))
-        best = sorted(islice(distinct.values(), self.n_best), key=_descending_rank)
+        best = sorted(islice(distinct.values(), self.n_best), key=by_rank, reverse=True)
         return [hypothesis for _, hypothesis in best]
 
     def _select(self, scores: Tensor, log_probs: Tensor, transitions: BankTransitions | None) -> Candidates:
@@ -86,10 +88,6 @@ class DiverseBeamSearch:
         """scores [A,K], log_probs [A,K,V]: candidates ordered with the penalty, but scored without it."""
         tokens, _, rows = best_candidates(scores, (log_probs - self.diversity * counts).flatten(0, 1))
         return Candidates(tokens, scores.flatten()[rows] + log_probs.flatten(0, 1)[rows, tokens], rows)
-
-
-def _descending_rank(found: tuple[float, Hypothesis]) -> float:
-    return -found[0]
 
 
 def _token_counts(candidates: Candidates, counts: Tensor) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import torch
@@ -30,16 +31,15 @@ class _Prefix(NamedTuple):
         return self._replace(tokens=(*self.tokens, token), token_scores=(*self.token_scores, score))
 
 
+@dataclass(frozen=True)
 class _DepthFirstSearch:
     """The search for one sentence, the most probable token first (Stahlberg & Byrne 2019)."""
 
-    def __init__(self, step: StepFunction, limit: Tensor, n_best: int, length_penalty: LengthPenalty):
-        self.step = step
-        self.limit = limit  # [1]
-        self.max_length = int(limit) + 1  # EOS counted
-        self.n_best = n_best
-        self.length_penalty = length_penalty
-        self.found: list[tuple[float, Hypothesis]] = []  # at most `n_best` with their ranks, best first
+    step: StepFunction
+    limit: Tensor  # [1]
+    n_best: int
+    length_penalty: LengthPenalty
+    found: list[tuple[float, Hypothesis]] = field(default_factory=list)  # `n_best` with their ranks, best first
 
     def run(self, state: State) -> list[Hypothesis]:
         stack = [_Prefix((), (), (), state)]
@@ -51,10 +51,9 @@ class _DepthFirstSearch:
 
     def _can_win(self, prefix: _Prefix) -> bool:
         """Scores can only fall, so the rank at the maximum length bounds the rank of every output with this prefix."""
-        return len(self.found) < self.n_best or self._rank(prefix.score, self.max_length) > self.found[-1][0]
-
-    def _rank(self, score: float, length: int) -> float:
-        return float(self.length_penalty(*torch.tensor([score, length], dtype=torch.float64)))
+        if len(self.found) < self.n_best:
+            return True
+        return penalized_score(self.length_penalty, prefix.score, int(self.limit) + 1) > self.found[-1][0]
 
     def _extend(self, prefix: _Prefix) -> list[_Prefix]:
         """Add the output that ends here to `found`; return the prefixes that are one token longer, the best last."""
@@ -72,7 +71,7 @@ class _DepthFirstSearch:
 
     def _add(self, ended: _Prefix, finished: bool) -> None:
         hypothesis = Hypothesis(ended.tokens[:-1], ended.score, ended.token_scores, finished, ended.attention)
-        self.found.append((self._rank(ended.score, len(ended.tokens)), hypothesis))
+        self.found.append((penalized_score(self.length_penalty, ended.score, len(ended.tokens)), hypothesis))
         self.found.sort(key=lambda pair: -pair[0])  # stable: ties go to the older
         del self.found[self.n_best :]
 
@@ -99,4 +98,4 @@ class ExhaustiveSearch:
         ]
 
     def rank(self, hypothesis: Hypothesis) -> float:
-        return penalized_score(hypothesis, self.length_penalty)
+        return penalized_score(self.length_penalty, hypothesis.score, len(hypothesis.token_scores))

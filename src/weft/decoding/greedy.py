@@ -8,7 +8,7 @@ from torch import Tensor
 
 from weft.core.codec import BOS, EOS
 from weft.core.state import Hypothesis, State, StepFunction
-from weft.decoding.backpointers import Backpointers, BackpointerStep, FinishedHypotheses, trace_step
+from weft.decoding.backpointers import BackpointerStep, FinishedHypotheses, trace_step
 from weft.decoding.search import NEG_INF, mask_invalid_tokens, reject_constraints
 
 # log-probabilities [A,V], positions of the sentences in the batch [A], tokens so far -> next tokens [A]
@@ -30,7 +30,8 @@ def search_single(step: StepFunction, state: State, limit: Tensor, pick: TokenPi
     sentences = torch.arange(len(limit), device=limit.device)
     scores = torch.zeros(len(limit), device=limit.device)
     active = _ActiveSentences(sentences, torch.full_like(sentences, BOS), scores, sentences, state)
-    backpointers, finished = Backpointers(), FinishedHypotheses(len(limit), 1, limit.device)
+    backpointers: list[BackpointerStep] = []
+    finished = FinishedHypotheses(len(limit), 1, limit.device)
     while len(active.sentences):
         length = len(backpointers)
         output, state = step(active.tokens, active.state)
@@ -40,7 +41,7 @@ def search_single(step: StepFunction, state: State, limit: Tensor, pick: TokenPi
         token_scores = log_probs.gather(1, tokens[:, None])[:, 0]
         rows = torch.arange(len(tokens), device=tokens.device)
         made = BackpointerStep(tokens, token_scores, active.candidates, rows, forced, output.attention)
-        backpointers.add(made)
+        backpointers.append(made)
         scores = active.scores + token_scores
         ended = scores.masked_fill(tokens != EOS, NEG_INF)
         finished.add(active.sentences, ended[:, None], length)

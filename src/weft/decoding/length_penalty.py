@@ -1,15 +1,15 @@
 """Length and coverage penalties: how finished hypotheses of different lengths are compared. |Y| counts EOS."""
 
-from typing import Annotated, Protocol
+from dataclasses import dataclass
+from typing import Protocol
 
 import torch
-from annotated_types import Ge
 from torch import Tensor
 
+from weft.core.annotations import NonNegativeFloat
 from weft.core.errors import UserError
 from weft.core.state import Hypothesis
 
-NonNegativeFloat = Annotated[float, Ge(0.0)]
 MIN_COVERAGE = 1e-6  # a source position outside every attention window would cost an infinite amount
 
 
@@ -32,39 +32,39 @@ class NoLengthPenalty:
         return scores
 
 
+@dataclass(frozen=True, kw_only=True)
 class AverageLengthPenalty:
     """log P / |Y|^alpha: with alpha = 1 the mean log-probability of a token."""
 
-    def __init__(self, *, alpha: NonNegativeFloat = 1.0):
-        self.alpha = alpha
+    alpha: NonNegativeFloat = 1.0
 
     def __call__(self, scores: Tensor, lengths: Tensor) -> Tensor:
         return scores / lengths**self.alpha
 
 
+@dataclass(frozen=True, kw_only=True)
 class GNMTLengthPenalty:
     """log P / ((5 + |Y|) / 6)^alpha (Wu et al. 2016, equation 14; its coverage penalty is a setting of beam search)."""
 
-    def __init__(self, *, alpha: NonNegativeFloat = 0.6):
-        self.alpha = alpha
+    alpha: NonNegativeFloat = 0.6
 
     def __call__(self, scores: Tensor, lengths: Tensor) -> Tensor:
         return scores / ((5 + lengths) / 6) ** self.alpha
 
 
+@dataclass(frozen=True, kw_only=True)
 class WordReward:
     """log P + gamma |Y| (He, He, Wu & Wang 2016, the word reward)."""
 
-    def __init__(self, *, gamma: NonNegativeFloat = 0.5):
-        self.gamma = gamma
+    gamma: NonNegativeFloat = 0.5
 
     def __call__(self, scores: Tensor, lengths: Tensor) -> Tensor:
         return scores + self.gamma * lengths
 
 
-def penalized_score(hypothesis: Hypothesis, penalty: LengthPenalty) -> float:
-    """Return the rank of one finished hypothesis, in float64."""
-    return float(penalty(*torch.tensor([hypothesis.score, len(hypothesis.token_scores)], dtype=torch.float64)))
+def penalized_score(penalty: LengthPenalty, score: float, length: int) -> float:
+    """Return the rank of one score, in float64."""
+    return float(penalty(*torch.tensor([score, length], dtype=torch.float64)))
 
 
 def accumulate_attention(sums: Tensor | None, attention: Tensor | None) -> Tensor:

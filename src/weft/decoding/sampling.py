@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from typing import Annotated
@@ -41,6 +42,7 @@ def keep_min_p(logits: Tensor, share: float) -> Tensor:
     return logits.masked_fill(logits < threshold, NEG_INF)
 
 
+@dataclass(frozen=True, kw_only=True)
 class Sampling:
     """y_i ~ p(y_i | y_1 ... y_{i-1})^(1 / temperature), renormalized: ancestral sampling by default.
 
@@ -57,22 +59,12 @@ class Sampling:
 
     supports_constraints = False
 
-    def __init__(
-        self,
-        *,
-        n_best: PositiveInt = 1,
-        temperature: PositiveFloat = 1.0,
-        top_k: PositiveInt | None = None,
-        top_p: PositiveFraction | None = None,
-        min_p: PositiveFraction | None = None,
-        seed: int = 1,
-    ):
-        self.n_best = n_best
-        self.temperature = temperature
-        self.top_k = top_k
-        self.top_p = top_p
-        self.min_p = min_p
-        self.seed = seed
+    n_best: PositiveInt = 1
+    temperature: PositiveFloat = 1.0
+    top_k: PositiveInt | None = None
+    top_p: PositiveFraction | None = None
+    min_p: PositiveFraction | None = None
+    seed: int = 1
 
     @torch.no_grad()
     def __call__(self, step: StepFunction, state: State, limit: Tensor, lines: Tensor) -> list[list[Hypothesis]]:

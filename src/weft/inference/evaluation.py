@@ -16,7 +16,7 @@ from weft.metrics.calibration import CalibrationResult, fit_calibration
 from weft.metrics.corpus_metrics import check_metrics, evaluate_with_intervals
 from weft.metrics.references import EvaluationSet, is_tsv, read_references, read_tsv, read_tsv_sources
 from weft.metrics.scores import MetricOptions, MetricScore, Segments
-from weft.metrics.sentence_costs import sentence_cost
+from weft.metrics.sentence_metrics import sentence_cost
 
 
 def evaluate_model(

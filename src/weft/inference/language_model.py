@@ -28,7 +28,7 @@ from weft.inference.loader import load_model_on_device
 from weft.inference.step_functions import max_target_length
 from weft.metrics.references import is_tsv
 from weft.metrics.scores import MetricScore
-from weft.models.slots import Head
+from weft.models.interfaces import Head
 from weft.text.tokenizer import Tokenizer
 
 COMPLETION_BEAM = 5  # the smallest beam

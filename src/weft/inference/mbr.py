@@ -13,7 +13,7 @@ from weft.config.field_types import ComponentFactory, unwrap_factory
 from weft.config.model_config import DecodingConfig
 from weft.core.state import Hypothesis
 from weft.decoding.sampling import Sampling
-from weft.metrics.sentence_costs import CostName, pairwise_costs
+from weft.metrics.sentence_metrics import CostName, pairwise_costs
 from weft.text.tokenizer import Tokenizer
 
 

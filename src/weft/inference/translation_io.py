@@ -12,7 +12,7 @@ from weft.core.files import write_atomically
 from weft.core.formatting import first_few, pluralize
 from weft.data.image_codec import is_image_name
 from weft.data.text_files import decode_lines, read_lines, resolve_listed_file
-from weft.decoding.constraints.request_reader import PLAIN_READER, RequestReader
+from weft.decoding.constraints.request import PLAIN_READER, RequestReader
 from weft.inference.backends import Backend
 from weft.inference.translation import TranslatedParagraph, Translation, format_line, translate_paragraphs
 from weft.text.sentences import SentenceSplitter

@@ -7,11 +7,10 @@ from torch.utils.checkpoint import checkpoint
 from weft.core.annotations import PositiveFloat, PositiveInt, Rate, UnitInterval
 from weft.core.errors import ConfigError, ConfigProblem
 from weft.data.batches import Batch
-from weft.losses.chunked_cross_entropy import chunk_length
-from weft.losses.cross_entropy import cross_entropy
+from weft.losses.cross_entropy import chunk_length, cross_entropy
 from weft.losses.objective import Loss, ObjectiveContext
+from weft.models.interfaces import Head
 from weft.models.model import Model
-from weft.models.slots import Head
 
 
 class DistillationLoss:

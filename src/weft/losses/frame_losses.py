@@ -2,8 +2,10 @@
 (Kim, Hori & Watanabe 2017), and cross-entropy of heads whose frame i predicts output token i.
 """
 
+from dataclasses import KW_ONLY, dataclass
+
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
 from weft.core.annotations import Rate, UnitInterval
@@ -15,10 +17,11 @@ from weft.data.batches import Batch
 from weft.losses.cross_entropy import cross_entropy
 from weft.losses.objective import Loss, ObjectiveContext
 from weft.models.model import Model
-from weft.nn.memory import Memory
+from weft.nn.encoder_memory import Memory
 
 
-class CTCLoss(nn.Module):
+@dataclass(frozen=True)
+class CTCLoss:
     """loss = -log p(y), p(y) = the sum over the paths that spell y of prod_f p(path_f). Graves et al. 2006, eq. 3.
 
     The count is that of all target tokens, EOS included, as in CrossEntropyLoss. `parts`: nll, whose mean is the
@@ -26,10 +29,9 @@ class CTCLoss(nn.Module):
     best path spells without a mistake.
     """
 
-    def __init__(self, context: ObjectiveContext):  # noqa: ARG002 (interface)
-        super().__init__()
+    context: ObjectiveContext
 
-    def forward(self, model: Model, batch: Batch, step: int | None = None) -> Loss:  # noqa: ARG002 (interface)
+    def __call__(self, model: Model, batch: Batch, step: int | None = None) -> Loss:  # noqa: ARG002 (interface)
         frames, losses = frames_and_ctc_losses(model, model.encode(batch.source), batch)
         lengths = batch.target.lengths()
         correct = (best_path_matches(frames, batch.target) * lengths).sum()
@@ -37,25 +39,20 @@ class CTCLoss(nn.Module):
         return Loss(total, lengths.sum().to(total.dtype), {"nll": total.detach(), "accuracy": 100 * correct})
 
 
-class JointCTCLoss(nn.Module):
+@dataclass(frozen=True)
+class JointCTCLoss:
     """loss = w (-log p_ctc(y)) + (1 - w) cross-entropy of the decoder, over one memory. Kim, Hori & Watanabe 2017.
 
     The frame head teaches the encoder a monotonic order, which attention alone learns late. label_smoothing: of the
     decoder's part. `parts`: nll and accuracy are the decoder's; ctc is the frame head's negative log-likelihood.
     """
 
-    def __init__(
-        self,
-        context: ObjectiveContext,  # noqa: ARG002 (interface)
-        *,
-        ctc_weight: UnitInterval = 0.3,
-        label_smoothing: Rate = 0.1,
-    ):
-        super().__init__()
-        self.ctc_weight = ctc_weight
-        self.label_smoothing = label_smoothing
+    context: ObjectiveContext
+    _: KW_ONLY
+    ctc_weight: UnitInterval = 0.3
+    label_smoothing: Rate = 0.1
 
-    def forward(self, model: Model, batch: Batch, step: int | None = None) -> Loss:  # noqa: ARG002 (interface)
+    def __call__(self, model: Model, batch: Batch, step: int | None = None) -> Loss:  # noqa: ARG002 (interface)
         memory = model.encode(batch.source)
         ctc = frames_and_ctc_losses(model, memory, batch)[1].sum()
         outputs = model.decode(memory, batch.decoder_input().data).hidden
@@ -64,18 +61,19 @@ class JointCTCLoss(nn.Module):
         return Loss(total, plain.count, {**plain.parts, "ctc": ctc.detach()})
 
 
-class PositionCrossEntropyLoss(nn.Module):
+@dataclass(frozen=True)
+class PositionCrossEntropyLoss:
     """-log p(y | x) = sum_i -log p(y_i | x, i), the last y_i being EOS, or -log p(n | x) if the lengths are predicted.
 
     Tokens are smoothed as in CrossEntropyLoss, lengths are not. The count and the `parts` are as there, with the length
     in place of EOS, so that the two can be compared.
     """
 
-    def __init__(self, context: ObjectiveContext, *, label_smoothing: Rate = 0.1):  # noqa: ARG002 (interface)
-        super().__init__()
-        self.label_smoothing = label_smoothing
+    context: ObjectiveContext
+    _: KW_ONLY
+    label_smoothing: Rate = 0.1
 
-    def forward(self, model: Model, batch: Batch, step: int | None = None) -> Loss:  # noqa: ARG002 (interface)
+    def __call__(self, model: Model, batch: Batch, step: int | None = None) -> Loss:  # noqa: ARG002 (interface)
         frames, target = model.frames(batch.source), batch.target
         check_frame_count(model, frames, batch)
         positions = target.mask if frames.lengths is None else target.mask & (target.data != EOS)
@@ -117,7 +115,7 @@ def frames_and_ctc_losses(model: Model, memory: Memory, batch: Batch) -> tuple[F
 
 @torch.no_grad()
 def best_path_matches(frames: FrameOutput, target: Padded) -> Tensor:
-    """Return whether the likeliest class of each frame spells the target [B]."""
+    """Return whether the most probable class of each frame spells the target [B]."""
     blank = frames.log_probs.shape[-1] - 1
     path = frames.log_probs.argmax(-1).masked_fill(~frames.mask, blank)  # [B,F]
     previous = F.pad(path[:, :-1], (1, 0), value=blank)

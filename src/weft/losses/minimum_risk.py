@@ -18,13 +18,12 @@ from weft.core.padded import Padded
 from weft.core.state import State, StepOutput, tree_select
 from weft.data.batches import Batch
 from weft.decoding.greedy import search_single
-from weft.losses.chunked_cross_entropy import group_sums, token_log_probs
-from weft.losses.cross_entropy import cross_entropy
+from weft.losses.cross_entropy import cross_entropy, group_sums, token_log_probs
 from weft.losses.objective import Loss, ObjectiveContext
 from weft.losses.scheduled_sampling import sample_from_logits
-from weft.metrics.sentence_costs import CostName, sentence_cost
+from weft.metrics.sentence_metrics import CostName, sentence_cost
 from weft.models.model import Model
-from weft.nn.memory import Memory
+from weft.nn.encoder_memory import Memory
 
 TokenIds: TypeAlias = tuple[int, ...]  # without EOS
 
@@ -37,7 +36,7 @@ class MinimumRiskLoss:
     with include_reference the true one. The loss is (1 - w) risk + w cross-entropy, w = cross_entropy_weight (Edunov et
     al. 2018, section 3.3), both summed over sentences; Shen et al. have w = 0.
 
-    cost: a name of weft/metrics/sentence_costs.py. alpha: the sharpness of Q; Shen et al. use 0.005, and 1 keeps the
+    cost: a name of weft/metrics/sentence_metrics.py. alpha: the sharpness of Q; Shen et al. use 0.005, and 1 keeps the
     model's own proportions (Prabhavalkar et al. 2018). The gradient of the risk is proportional to alpha: with w > 0,
     alpha must be near 1 for the risk to matter. An output has at most `max_length_factor` x tokens of the reference +
     `max_length_extra` tokens. An update needs the time and memory of about `samples` batches: use a smaller

@@ -9,7 +9,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
 from weft.core.annotations import Factory, PositiveInt, UnitInterval
@@ -18,8 +18,8 @@ from weft.core.seeds import derive_seed
 from weft.data.batches import Batch
 from weft.losses.cross_entropy import cross_entropy
 from weft.losses.objective import Loss, ObjectiveContext, TokenCounts
+from weft.models.interfaces import Head
 from weft.models.model import Model
-from weft.models.slots import Head
 
 Probabilities: TypeAlias = NDArray[np.float64]
 
@@ -79,7 +79,7 @@ def inclusion_probabilities(proposal: Probabilities, size: int) -> Probabilities
     return included
 
 
-class SampledSoftmaxLoss(nn.Module):
+class SampledSoftmaxLoss:
     """loss = -log(exp z_y / (exp z_y + sum_v exp(z_v - log pi_v))), v over a sample without y.
 
     Importance sampling: Bengio & Senécal 2008; Jean et al. 2015, section 3.1. All positions of a batch share a sample
@@ -95,10 +95,9 @@ class SampledSoftmaxLoss(nn.Module):
         sample_size: PositiveInt = 8192,
         proposal: Factory[ProposalDistribution] = UnigramProposal,
     ):
-        super().__init__()
         self.included = torch.from_numpy(inclusion_probabilities(proposal()(context.counts()), sample_size)).float()
 
-    def forward(self, model: Model, batch: Batch, step: int | None = None) -> Loss:
+    def __call__(self, model: Model, batch: Batch, step: int | None = None) -> Loss:
         outputs = model.features(batch).hidden
         if step is None:
             return cross_entropy(model.head, outputs, batch.target)
@@ -132,7 +131,7 @@ def partial_softmax_nll(hidden: Tensor, head: Head, targets: Tensor, corrections
     return (corrected.logsumexp(1, keepdim=True) - gold).sum()
 
 
-class BucketedVocabularyLoss(nn.Module):
+class BucketedVocabularyLoss:
     """loss = -log(exp z_y / sum_{v in V'} exp z_v), V' = the words of a segment of the training. Jean et al. 2015.
 
     As there (section 3.1), training goes through segments with vocabularies V' far smaller than V, and nothing corrects
@@ -152,12 +151,11 @@ class BucketedVocabularyLoss(nn.Module):
     def __init__(
         self, context: ObjectiveContext, *, sample_size: PositiveInt = 16_384, bucket_steps: PositiveInt = 100
     ):
-        super().__init__()
         self.seed, self.bucket_steps = context.seed, bucket_steps
         proposal = UnigramProposal(power=1.0)(context.counts())
         self.included = torch.from_numpy(inclusion_probabilities(proposal, sample_size)).float()
 
-    def forward(self, model: Model, batch: Batch, step: int | None = None) -> Loss:
+    def __call__(self, model: Model, batch: Batch, step: int | None = None) -> Loss:
         outputs, target = model.features(batch).hidden, batch.target
         if step is None:
             return cross_entropy(model.head, outputs, target)
@@ -170,7 +168,7 @@ class BucketedVocabularyLoss(nn.Module):
         return torch.rand(len(self.included), generator=generator) < self.included
 
 
-class NegativeSamplingLoss(nn.Module):
+class NegativeSamplingLoss:
     """loss = -log sigmoid(z_y) - sum_v log sigmoid(-z_v), v = `negatives` draws from q. Mikolov et al. 2013, eq. 4.
 
     Made for word vectors, and a poor choice for a model that generates text: at the optimum
@@ -187,11 +185,10 @@ class NegativeSamplingLoss(nn.Module):
         negatives: PositiveInt = 10,
         proposal: Factory[ProposalDistribution] = UnigramProposal,
     ):
-        super().__init__()
         self.negatives = negatives
         self.probabilities = torch.from_numpy(proposal()(context.counts()))
 
-    def forward(self, model: Model, batch: Batch, step: int | None = None) -> Loss:
+    def __call__(self, model: Model, batch: Batch, step: int | None = None) -> Loss:
         outputs, target = model.features(batch).hidden, batch.target
         if step is None:
             return cross_entropy(model.head, outputs, target)

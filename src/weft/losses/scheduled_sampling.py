@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from weft.core.annotations import Factory, PositiveFloat, UnitInterval
 from weft.core.codec import BOS, PAD
@@ -71,17 +71,14 @@ class DecoderInputPolicy(Protocol):
     def __call__(self, model: Model, batch: Batch, step: int) -> Tensor: ...
 
 
-class TeacherForcing(nn.Module):
+class TeacherForcing:
     """At each position, the true tokens before it. Williams & Zipser 1989."""
 
-    def __init__(self) -> None:
-        super().__init__()
-
-    def forward(self, model: Model, batch: Batch, step: int) -> Tensor:  # noqa: ARG002 (interface)
+    def __call__(self, model: Model, batch: Batch, step: int) -> Tensor:  # noqa: ARG002 (interface)
         return model.features(batch).hidden
 
 
-class ScheduledSampling(nn.Module):
+class ScheduledSampling:
     """With probability e(step) the true token, else one predicted by the model. Bengio et al. 2015.
 
     schedule: e. sample_per: whether the choice is made for each token, or once for a sequence. prediction: the most
@@ -98,27 +95,25 @@ class ScheduledSampling(nn.Module):
         prediction: PredictionMode = "sample",
         method: Literal["stepwise", "two-pass"] = "stepwise",
     ):
-        super().__init__()
         self.schedule = schedule()
         self.per_sequence = sample_per == "sequence"
         self.prediction = prediction
         self.decode = decode_in_two_passes if method == "two-pass" else decode_stepwise
 
-    def forward(self, model: Model, batch: Batch, step: int) -> Tensor:
+    def __call__(self, model: Model, batch: Batch, step: int) -> Tensor:
         inputs = batch.decoder_input().data
         shape = (len(inputs), 1) if self.per_sequence else inputs.shape
         use_truth = torch.rand(shape, device=inputs.device).expand_as(inputs) < self.schedule(step)
         return self.decode(model, batch, use_truth, self.prediction)
 
 
-class FreeRunning(nn.Module):
+@dataclass(frozen=True, kw_only=True)
+class FreeRunning:
     """From the first token on, the model's own predictions, as in search."""
 
-    def __init__(self, *, prediction: PredictionMode = "argmax"):
-        super().__init__()
-        self.prediction = prediction
+    prediction: PredictionMode = "argmax"
 
-    def forward(self, model: Model, batch: Batch, step: int) -> Tensor:  # noqa: ARG002 (interface)
+    def __call__(self, model: Model, batch: Batch, step: int) -> Tensor:  # noqa: ARG002 (interface)
         return decode_stepwise(model, batch, torch.zeros_like(batch.target.mask), self.prediction)
 
 

@@ -10,8 +10,7 @@ from torch import Tensor
 from weft.core.annotations import PositiveInt, Rate, UnitInterval
 from weft.core.padded import Padded
 from weft.data.batches import Batch
-from weft.losses.chunked_cross_entropy import group_sums, token_log_probs
-from weft.losses.cross_entropy import cross_entropy
+from weft.losses.cross_entropy import cross_entropy, group_sums, token_log_probs
 from weft.losses.objective import Loss, ObjectiveContext
 from weft.models.model import Model
 

@@ -13,7 +13,7 @@ import numpy as np
 from weft.core.errors import UserError
 from weft.metrics.bleu import bleu_word_splitter
 from weft.metrics.corpus_metrics import METRICS, make_score, metric_statistics
-from weft.metrics.edit_distance import UNIT_COSTS, align_edits
+from weft.metrics.edit_distance import EditTable
 from weft.metrics.error_rates import closest_reference
 from weft.metrics.references import ComparisonData
 from weft.metrics.scores import (
@@ -57,7 +57,7 @@ def find_confusions(lines: Segments, options: MetricOptions, limit: int) -> list
         reference = closest_reference(line, row, split)
         counts.update(
             (edit.source or "", edit.target or "")
-            for edit in align_edits(split(reference), split(line), UNIT_COSTS)
+            for edit in EditTable(split(reference), split(line)).edits()
             if edit.kind != "keep"
         )
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))

@@ -1,11 +1,11 @@
 """The table of corpus metrics, and evaluation of outputs by the names in it."""
 
 from collections.abc import Callable, Mapping, Sequence
-from difflib import get_close_matches
 from types import MappingProxyType
 from typing import NamedTuple
 
 from weft.core.errors import UserError
+from weft.core.formatting import did_you_mean, quote
 from weft.metrics.bleu import bleu, chrf, ter
 from weft.metrics.error_rates import cer, exact_match, per, wer
 from weft.metrics.meteor import meteor
@@ -59,20 +59,8 @@ def metric_statistics(
     return {name: metric.measure(lines, options) for name, metric in chosen.items()}
 
 
-def evaluate(
-    hypotheses: Sequence[str],
-    references: Sequence[Sequence[str]],
-    metrics: Sequence[str],
-    options: MetricOptions = DEFAULT_OPTIONS,
-) -> list[MetricScore]:
-    """Score outputs by each of the named metrics; `references` has one or more lines for each output."""
-    return evaluate_segments(Segments(hypotheses, references), metrics, options)
-
-
-def evaluate_segments(
-    lines: Segments, metrics: Sequence[str], options: MetricOptions = DEFAULT_OPTIONS
-) -> list[MetricScore]:
-    """Score segments, whose sources may be known, by each of the named metrics."""
+def evaluate(lines: Segments, metrics: Sequence[str], options: MetricOptions = DEFAULT_OPTIONS) -> list[MetricScore]:
+    """Score segments by each of the named metrics."""
     return [make_score(name, statistics) for name, statistics in metric_statistics(lines, metrics, options).items()]
 
 
@@ -99,11 +87,10 @@ def check_metrics(metrics: Sequence[str], options: MetricOptions) -> None:
 
 
 def _find_metric(name: str) -> CorpusMetric:
-    if name in METRICS:
-        return METRICS[name]
-    near = get_close_matches(name, METRICS, n=1)
-    hint = f"did you mean {near[0]!r}? " if near else ""
-    raise UserError(f"unknown metric {name!r}: {hint}Use one of {', '.join(METRICS)}")
+    if name not in METRICS:
+        hint = did_you_mean(name, METRICS)
+        raise UserError(f"unknown metric {quote(name)}{hint} (use one of {', '.join(METRICS)})")
+    return METRICS[name]
 
 
 def is_better(name: str, new: float, old: float | None) -> bool:

@@ -5,9 +5,10 @@ it (Jurafsky & Martin 2025, figures 2.14 to 2.19).
 from __future__ import annotations
 
 import math
-import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple, TypeAlias
+
+from rich.cells import cell_len
 
 from weft.core.errors import UserError
 
@@ -40,7 +41,7 @@ class EditOperation(NamedTuple):
 
 
 class EditCell(NamedTuple):
-    """The best path to a cell; the smallest is the cheapest, and of equally cheap ones that which keeps most units.
+    """The best path to a cell: the cheapest, and of equally cheap ones the one that keeps most units.
 
     Sums of costs are rounded: floating-point errors must not make equal ones differ.
     """
@@ -68,6 +69,7 @@ class EditTable:
                 self.cells[row].append(min(options, default=EditCell(0.0, 0)))
 
     def distance(self) -> float:
+        """Return the smallest cost of edits that turn the source into the target."""
         return self.cells[-1][-1].cost
 
     def arrows(self, row: int, column: int) -> list[EditKind]:
@@ -113,16 +115,6 @@ class EditTable:
             yield "delete", self.cells[row - 1][column].plus(self.costs.delete)
         if column:
             yield "insert", self.cells[row][column - 1].plus(self.costs.insert)
-
-
-def edit_distance(source: Sequence[str], target: Sequence[str], costs: EditCosts = UNIT_COSTS) -> float:
-    """Return the smallest cost of edits that turn the source into the target."""
-    return EditTable(source, target, costs).distance()
-
-
-def align_edits(source: Sequence[str], target: Sequence[str], costs: EditCosts = UNIT_COSTS) -> list[EditOperation]:
-    """Return the edits of a cheapest path from the source to the target."""
-    return EditTable(source, target, costs).edits()
 
 
 def format_edit_table(source: Sequence[str], target: Sequence[str], costs: EditCosts) -> str:
@@ -186,16 +178,8 @@ def _describe_edit(edit: EditOperation, costs: EditCosts) -> str:
 
 def _align_right(rows: Sequence[Sequence[str]]) -> list[str]:
     """Right-aligned columns, two spaces apart."""
-    widths = [max(_display_width(cell) for cell in column) for column in zip(*rows, strict=True)]
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
     return [
-        "  ".join(" " * (width - _display_width(cell)) + cell for cell, width in zip(row, widths, strict=True)).rstrip()
+        "  ".join(" " * (width - cell_len(cell)) + cell for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in rows
     ]
-
-
-def _display_width(text: str) -> int:
-    """The width in a terminal: East Asian letters have two columns, combining marks none."""
-    return sum(
-        0 if unicodedata.combining(letter) else 2 if unicodedata.east_asian_width(letter) in "WF" else 1
-        for letter in text
-    )

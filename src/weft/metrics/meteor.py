@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from difflib import get_close_matches
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -15,12 +14,12 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from weft.core.errors import UserError
+from weft.core.formatting import did_you_mean, quote
 from weft.data.text_files import read_lines
 from weft.metrics.bleu import bleu_word_splitter
 from weft.metrics.scores import FloatArray, MetricOptions, Segments, SufficientStatistics, Synonyms, format_signature
 
 MatchKeys: TypeAlias = Callable[[str], frozenset[Hashable]]  # two words match if they have a key in common
-UnigramAlignment: TypeAlias = tuple[int | None, ...]  # for each output word its position in the reference
 Positions: TypeAlias = frozenset[int]  # in the reference
 
 ALPHA, BETA, GAMMA = 0.9, 3.0, 0.5
@@ -39,10 +38,10 @@ def read_synonyms(path: Path) -> Synonyms:
     return Synonyms(path.name, {word: frozenset(numbers) for word, numbers in sets.items()})
 
 
-class _PartialAlignment(NamedTuple):
-    """The alignment of the first words of the output."""
+class UnigramAlignment(NamedTuple):
+    """The alignment of the output, or of its first words."""
 
-    positions: UnigramAlignment = ()
+    positions: tuple[int | None, ...] = ()  # in the reference, of each word
     used: Positions = frozenset()
     stages: int = 0  # sum of the stages of the matches
     chunks: int = 0
@@ -56,9 +55,9 @@ class _PartialAlignment(NamedTuple):
         """Everything that later words depend on."""
         return self.used, self.positions[-1]
 
-    def match(self, position: int, stage: int) -> _PartialAlignment:
+    def match(self, position: int, stage: int) -> UnigramAlignment:
         starts_chunk = not self.positions or self.positions[-1] != position - 1
-        return _PartialAlignment(
+        return UnigramAlignment(
             (*self.positions, position),
             self.used | {position},
             self.stages + stage,
@@ -66,7 +65,7 @@ class _PartialAlignment(NamedTuple):
             self.distance + abs(len(self.positions) - position),
         )
 
-    def skip(self) -> _PartialAlignment:
+    def skip(self) -> UnigramAlignment:
         return self._replace(positions=(*self.positions, None))
 
 
@@ -79,8 +78,8 @@ class _OutputWord(NamedTuple):
     later_positions: Positions  # where one of these may match
 
     def extend(
-        self, partial: _PartialAlignment, reference: Sequence[str], occurrences: Mapping[str, set[int]]
-    ) -> list[_PartialAlignment]:
+        self, partial: UnigramAlignment, reference: Sequence[str], occurrences: Mapping[str, set[int]]
+    ) -> list[UnigramAlignment]:
         """Match the word with each available position; skip it only if that may help a later word.
 
         occurrences: the positions of each reference word. Positions are reserved for later words that equal it.
@@ -105,21 +104,16 @@ def align_unigrams(output: Sequence[str], reference: Sequence[str], stages: Sequ
     occurrences: defaultdict[str, set[int]] = defaultdict(set)
     for position, other in enumerate(reference):
         occurrences[other].add(position)
-    partials = [_PartialAlignment()]
+    partials = [UnigramAlignment()]
     for word in _output_words(output, reference, stages):
-        best: dict[tuple[Positions, int | None], _PartialAlignment] = {}
+        best: dict[tuple[Positions, int | None], UnigramAlignment] = {}
         for partial in partials:
             for longer in word.extend(partial, reference, occurrences):
                 old = best.setdefault(longer.future(), longer)
                 if longer.rank() < old.rank():
                     best[longer.future()] = longer
-        partials = sorted(best.values(), key=_PartialAlignment.rank)[:BEAM_WIDTH]
-    return partials[0].positions
-
-
-def count_chunks(positions: UnigramAlignment) -> int:
-    pairs = zip((None, *positions), positions, strict=False)
-    return sum(position is not None and (before is None or before != position - 1) for before, position in pairs)
+        partials = sorted(best.values(), key=UnigramAlignment.rank)[:BEAM_WIDTH]
+    return partials[0]
 
 
 def _output_words(output: Sequence[str], reference: Sequence[str], stages: Sequence[MatchKeys]) -> list[_OutputWord]:
@@ -174,16 +168,14 @@ def _stemmer(name: str) -> Callable[[str], Hashable]:
 
     known = snowballstemmer.algorithms()
     if name not in known:
-        near = get_close_matches(name, known, n=1)
-        hint = f"did you mean {near[0]!r}? " if near else ""
-        raise UserError(f"stem: unknown stemmer {name!r}: {hint}Use one of {', '.join(known)}")
+        hint = did_you_mean(name, known)
+        raise UserError(f"stem: unknown stemmer {quote(name)}{hint} (use one of {', '.join(known)})")
     return cache(snowballstemmer.stemmer(name).stemWord)
 
 
 def _alignment_counts(output: Sequence[str], reference: Sequence[str], stages: Sequence[MatchKeys]) -> tuple[int, ...]:
-    positions = align_unigrams(output, reference, stages)
-    matches = sum(position is not None for position in positions)
-    return matches, len(output), len(reference), count_chunks(positions)
+    alignment = align_unigrams(output, reference, stages)
+    return len(alignment.used), len(output), len(reference), alignment.chunks
 
 
 def _meteor_score(total: FloatArray) -> float:

@@ -9,10 +9,9 @@ from torch import nn
 from weft.core.annotations import Factory
 from weft.core.codec import Vocabulary
 from weft.core.errors import ConfigError, ConfigProblem
-from weft.models.empty_slots import NoHead
 from weft.models.heads import LinearHead
+from weft.models.interfaces import Decoder, Embedder, Encoder, FrameHead, Head, NoHead
 from weft.models.model import Model
-from weft.models.slots import Decoder, Embedder, Encoder, FrameHead, Head
 from weft.models.transformer import TransformerDecoder, TransformerEncoder
 from weft.nn.embedding import TokenEmbedding
 

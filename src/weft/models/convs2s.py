@@ -9,7 +9,7 @@ from weft.core import tracing
 from weft.core.annotations import PositiveInt, Rate
 from weft.core.padded import Padded
 from weft.core.state import State
-from weft.models.slots import DecoderOutput, require_memory, require_source_embedding, require_target_embedding
+from weft.models.interfaces import DecoderOutput, require_memory, require_source_embedding, require_target_embedding
 from weft.nn.attention import CrossAttention, PreparedMemory
 from weft.nn.attention_scores import DotScore
 from weft.nn.convolution import (
@@ -23,8 +23,8 @@ from weft.nn.convolution import (
     skip_projection,
 )
 from weft.nn.dropout import Dropout
+from weft.nn.encoder_memory import Memory, MemorySizes
 from weft.nn.layers import module_list
-from weft.nn.memory import Memory, MemorySizes
 
 
 class ConvS2SEncoder(nn.Module):

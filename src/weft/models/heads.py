@@ -18,10 +18,10 @@ from weft.core.annotations import PositiveInt, Rate
 from weft.core.codec import NUM_SPECIAL_TOKENS
 from weft.core.padded import Padded, upcast
 from weft.core.state import FrameOutput
-from weft.models.slots import require_source
+from weft.models.interfaces import require_source
 from weft.nn.dropout import Dropout
+from weft.nn.encoder_memory import Memory, MemorySizes
 from weft.nn.layers import normal_init
-from weft.nn.memory import Memory, MemorySizes
 
 LengthPrediction = Literal["eos", "classifier"]
 
@@ -114,8 +114,8 @@ class DenseHead(nn.Module):
     """All frames from all positions: [z_1; ...; z_M] = mlp([h_1; ...; h_M]), p(y_i | x, i) = softmax(z_i).
 
     A network of fixed size M = `max_length`, "Dense -> Dense" if the encoder is `identity`. Neither side may have more
-    tokens than that, with EOS; shorter sources are filled with zeros. Every weight belongs to a position, so what is
-    learned about a token at one position is not known at the next.
+    tokens than that, with EOS; shorter sources are filled with zeros. Every weight belongs to a position, so
+    nothing learned about a token at one position helps at the next.
     """
 
     blank = False

@@ -13,13 +13,13 @@ from weft.core import tracing
 from weft.core.annotations import Factory, PositiveInt, Rate
 from weft.core.padded import Padded
 from weft.core.state import State
-from weft.models.slots import DecoderOutput, require_memory, require_source_embedding, require_target_embedding
+from weft.models.interfaces import DecoderOutput, require_memory, require_source_embedding, require_target_embedding
 from weft.nn.bridges import masked_mean
 from weft.nn.cells.cell import RecurrentCell, zero_states
 from weft.nn.cells.elman import ElmanCell
 from weft.nn.dropout import Dropout
+from weft.nn.encoder_memory import Memory, MemorySizes
 from weft.nn.layers import module_list, normal_init
-from weft.nn.memory import Memory, MemorySizes
 
 
 class KalchbrennerEncoder(nn.Module):
@@ -59,7 +59,7 @@ class KalchbrennerEncoder(nn.Module):
             number = min(number + 1, len(self.kernels) - 1)
 
     def _merge(self, columns: Tensor, count: Tensor) -> Tensor:
-        """Merge the first `count` columns of each row, of which there are at most as many as kernels: [B,D]."""
+        """Merge the first `count` columns of each row, at most as many as there are kernels: [B,D]."""
         columns = columns[..., : self.tops.shape[-1]]
         unused = torch.arange(columns.shape[-1], device=count.device) >= count[:, None]
         weights = self.tops[count - 1, :, : columns.shape[-1]].masked_fill(unused[:, None], 0.0)

@@ -11,8 +11,8 @@ from weft.core.padded import Padded
 from weft.core.state import FrameOutput, State, StepOutput, TensorTree
 from weft.core.tracing import trace_scope
 from weft.data.batches import Batch
-from weft.models.slots import Decoder, DecoderOutput, Embedder, Encoder, FrameHead, Head
-from weft.nn.memory import Memory
+from weft.models.interfaces import Decoder, DecoderOutput, Embedder, Encoder, FrameHead, Head
+from weft.nn.encoder_memory import Memory
 
 Slot = Literal["source", "encoder", "target", "decoder", "head", "frame_head"]
 SLOTS: tuple[Slot, ...] = get_args(Slot)

@@ -8,13 +8,14 @@ from weft.core import tracing
 from weft.core.annotations import PositiveInt, Rate
 from weft.core.padded import Padded
 from weft.core.state import State, TensorTree
-from weft.models.slots import (
+from weft.models.interfaces import (
     DecoderOutput,
     require_attention_layers,
     require_source_embedding,
     require_target_embedding,
 )
 from weft.nn.attention import CrossAttention, PreparedMemory
+from weft.nn.encoder_memory import Memory, MemorySizes
 from weft.nn.layers import (
     FeedForward,
     FeedForwardActivation,
@@ -23,7 +24,6 @@ from weft.nn.layers import (
     module_list,
     xavier_init,
 )
-from weft.nn.memory import Memory, MemorySizes
 from weft.nn.self_attention import KeyValueCache, SelfAttention
 
 

@@ -11,7 +11,7 @@ from weft.core.annotations import Factory, PositiveInt, Rate
 from weft.core.state import TensorTree
 from weft.nn.attention_scores import AttentionScore, ScaledDotScore
 from weft.nn.dropout import Dropout
-from weft.nn.memory import Memory, MemorySizes
+from weft.nn.encoder_memory import Memory, MemorySizes
 
 
 class QueryPosition(NamedTuple):

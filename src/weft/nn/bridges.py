@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from weft.nn.cells.cell import CellStates
-from weft.nn.memory import Memory, MemorySizes
+from weft.nn.encoder_memory import Memory, MemorySizes
 
 FinalStates = tuple[tuple[CellStates, ...], ...]  # Memory.final: layer, direction, state
 

@@ -15,8 +15,7 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 from pydantic import BaseModel, ConfigDict, Field
 
 from weft.core.errors import UserError
-from weft.decoding.constraints.request import Request
-from weft.decoding.constraints.request_reader import request_from_dict
+from weft.decoding.constraints.request import Request, request_from_dict
 from weft.inference.translation import TranslatedParagraph
 from weft.serve.batch_queue import DecodeOptions, JobCancelledError
 from weft.serve.dependencies import JsonCall, JsonRequest, KeyedCall, NonNegativeInt, PositiveInt

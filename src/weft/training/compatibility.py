@@ -28,7 +28,7 @@ from weft.losses.objective import ObjectiveContext
 from weft.losses.word_loss import WordLoss
 from weft.models.build import build_model
 from weft.models.model import Model, count_parameters, freeze_slots, slot_parameters, trainable_parameters
-from weft.nn.memory import Memory
+from weft.nn.encoder_memory import Memory
 from weft.text.text_config import codec_trainers
 
 BYTES_PER_WEIGHT = 4

@@ -16,7 +16,7 @@ from weft.config.serialization import to_dict
 from weft.core.codec import Codec
 from weft.data.corpus import Corpus
 from weft.data.data_report import DataReport
-from weft.metrics.corpus_metrics import evaluate_segments, is_better
+from weft.metrics.corpus_metrics import evaluate, is_better
 from weft.metrics.scores import Segments
 
 CONSECUTIVE_REPORTS = 3  # a single report may be the noise of a batch
@@ -143,8 +143,8 @@ def _improved_recently(history: TrainingHistory, metric: str) -> bool:
 def output_statistics(lines: Segments) -> dict[str, float]:
     """Return the percentages of repeated bigrams and copied words in the outputs, which validation logs."""
     references = Segments([row[0] for row in lines.references], lines.references, lines.sources)
-    repetition, copied = (score.value for score in evaluate_segments(lines, ("repetition", "copy")))
-    (reference_repetition,) = (score.value for score in evaluate_segments(references, ("repetition",)))
+    repetition, copied = (score.value for score in evaluate(lines, ("repetition", "copy")))
+    (reference_repetition,) = (score.value for score in evaluate(references, ("repetition",)))
     return {"repetition": repetition, "repetition_of_references": reference_repetition, "copy": copied}
 
 

@@ -20,8 +20,8 @@ from weft.core.formatting import quote_all
 from weft.core.padded import Padded
 from weft.decoding.ctc_alignment import forced_align
 from weft.inference.translator import Translator
+from weft.models.interfaces import FrameHead
 from weft.models.model import Model
-from weft.models.slots import FrameHead
 from weft.text.tokenizer import is_tokenizer
 from weft.text.word_alignment import TokenSpan
 from weft.visualize.figures import check_figure_path, save_figure

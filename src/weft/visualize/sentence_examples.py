@@ -11,7 +11,7 @@ import numpy as np
 from weft.checkpoints.run_log import TrainingHistory
 from weft.metrics.bleu import bleu_word_splitter
 from weft.metrics.comparison import Comparison, SentenceScores
-from weft.metrics.edit_distance import EditKind, align_edits
+from weft.metrics.edit_distance import EditKind, EditTable
 from weft.metrics.error_rates import closest_reference
 from weft.metrics.scores import DEFAULT_OPTIONS, FloatArray, MetricOptions
 from weft.visualize.run_monitor import evenly_spaced
@@ -56,7 +56,7 @@ def find_edits(output: str, references: Sequence[str], options: MetricOptions) -
     reference = closest_reference(output, references, words)
     expected, written = _spaced_words(reference, split), _spaced_words(output, split)
     edits = []
-    for edit in align_edits(words(reference), words(output)):
+    for edit in EditTable(words(reference), words(output)).edits():
         if edit.kind == "delete":
             edits.append(EditSpan("delete", *next(expected)))
         elif edit.kind == "insert":

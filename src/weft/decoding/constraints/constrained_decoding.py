@@ -181,7 +181,7 @@ def _matched_phrases(phrase: str, tokens: Sequence[int], tokenizer: PhraseTokeni
     if not occurrences:
         return
     texts = tokenizer.tokenizer.decode([tokens[:size] for size in range(len(tokens) + 1)])
-    ends = [len(text) for text in texts]  # of the text after so many tokens
+    ends = [len(text) for text in texts]  # of the text of the first tokens, by their number
     for first, end in occurrences:
         begin = max(size for size, reached in enumerate(ends) if reached <= first)
         stop = min((size for size, reached in enumerate(ends) if reached >= end), default=len(tokens))

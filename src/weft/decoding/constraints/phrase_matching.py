@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from weft.core.codec import PAD
+from weft.core.padded import Padded
 from weft.core.state import State, StepFunction, StepOutput, TensorTree
 from weft.decoding.constraints.step_constraints import mask_of_tokens, repeat_per_hypothesis, wrap_step
 from weft.decoding.search import NEG_INF
@@ -40,18 +41,12 @@ class PhraseBatch(NamedTuple):
 
     @classmethod
     def from_rows(cls, rows: Sequence[Sequence[TokenPhrase]], device: torch.device) -> PhraseBatch:
-        """Make a batch from the phrases of each sentence."""
-        count = max(map(len, rows), default=0)
-        width = max((len(phrase.tokens) for row in rows for phrase in row), default=0)
-        padded = [[*row, *[TokenPhrase(())] * (count - len(row))] for row in rows]
-        tokens = [[[*phrase.tokens, *[PAD] * (width - len(phrase.tokens))] for phrase in row] for row in padded]
-        lengths = [[len(phrase.tokens) for phrase in row] for row in padded]
-        bounded = [[phrase.bounded for phrase in row] for row in padded]
-        return cls(
-            torch.tensor(tokens, device=device).view(len(rows), count, width),
-            torch.tensor(lengths, device=device).view(len(rows), count),
-            torch.tensor(bounded, device=device, dtype=torch.bool).view(len(rows), count),
-        )
+        """Make a batch from the phrases of each sentence; at least one sentence must have some."""
+        shape = len(rows), max(map(len, rows))  # B, P
+        phrases = [phrase for row in rows for phrase in (*row, *[TokenPhrase(())] * (shape[1] - len(row)))]
+        tokens = Padded.from_rows([phrase.tokens for phrase in phrases]).to(device)
+        bounded = torch.tensor([phrase.bounded for phrase in phrases], device=device)
+        return cls(tokens.data.view(*shape, -1), tokens.lengths().view(shape), bounded.view(shape))
 
     def no_matches(self) -> Tensor:
         """[B,P,L], before the first token."""

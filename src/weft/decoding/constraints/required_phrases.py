@@ -90,15 +90,9 @@ class RequirementProgress(NamedTuple):
 
 def _alternatives_mask(rows: Sequence[Sequence[Requirement]]) -> Tensor:
     """[B,R,P]: the phrases of each requirement, numbered consecutively."""
-    height = max(map(len, rows))
-    width = max(sum(map(len, row)) for row in rows)
-    alternatives = torch.zeros(len(rows), height, width, dtype=torch.bool)
-    for mask, row in zip(alternatives, rows, strict=True):
-        first = 0
-        for number, requirement in enumerate(row):
-            mask[number, first : first + len(requirement)] = True
-            first += len(requirement)
-    return alternatives
+    owners = [[number for number, requirement in enumerate(row, 1) for _ in requirement] for row in rows]
+    requirements = torch.arange(1, max(map(len, rows)) + 1)
+    return Padded.from_rows(owners).data[:, None, :] == requirements[:, None]  # no phrase of the padding, which is 0
 
 
 def shortest_length(requirement: Requirement) -> int:
@@ -216,11 +210,10 @@ def _forbidden_tokens(
 
 
 def _bank_transitions(required: RequiredPhrases, after: Tensor) -> BankTransitions:
-    total = required.shortest.sum(-1)  # [N,1]
-    banks = total - after
+    banks = required.shortest.sum(-1) - after
     other = banks[:, -2:-1]
     tokens = required.alphabet.masked_fill(banks[:, :-2] == other, PAD)
-    return BankTransitions(tokens, banks[:, :-2], other[:, 0], total[:, 0])
+    return BankTransitions(tokens, banks[:, :-2], other[:, 0])
 
 
 class RequirementOutcome(NamedTuple):

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from weft.core.codec import EOS, PAD
 from weft.core.state import State, StepFunction, StepOutput, TensorTree
-from weft.decoding.fusion import join_states
+from weft.decoding.fusion import join_states, split_states
 from weft.decoding.search import NEG_INF
 
 # (output of the step, the tokens [N] that were fed, the constraint's own state before them)
@@ -22,11 +22,10 @@ def wrap_step(step: StepFunction, state: State, own: State, constrain: Constrain
     """Return a step function whose output is constrained, and its initial state; own: the constraint's own state."""
 
     def constrained_step(tokens: Tensor, joined: State) -> tuple[StepOutput, State]:
-        memory, own_memory = cast(tuple[TensorTree, TensorTree], joined.memory)
-        carry, own_carry = cast(tuple[TensorTree, TensorTree], joined.carry)
-        output, after = step(tokens, State(memory, carry))
-        output, own_after = constrain(output, tokens, State(own_memory, own_carry))
-        return output, join_states(after, State(own_memory, own_after))
+        inner, own = split_states(joined)
+        output, after = step(tokens, inner)
+        output, own_carry = constrain(output, tokens, own)
+        return output, join_states(after, State(own.memory, own_carry))
 
     return constrained_step, join_states(state, own)
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple, TypeAlias, cast
+from typing import TypeAlias, cast
 
 import numpy as np
 import torch
@@ -125,13 +125,6 @@ def _tokenization_error(path: Path) -> UserError:
     )
 
 
-class _TrieCarry(NamedTuple):
-    """The position of each hypothesis in the trie, and the number of tokens that it may still have: [N] each."""
-
-    numbers: Tensor
-    remaining: Tensor
-
-
 class WordListConstraint:
     """A word list as a constraint. Sets of trie nodes are numbered, so that tensors can carry them."""
 
@@ -186,9 +179,10 @@ def restrict_to_words(
     """Wrap a step function so that outputs consist of words of the list, none of which exceeds the limit [B]."""
 
     def constrain(output: StepOutput, tokens: Tensor, own: State) -> tuple[StepOutput, TensorTree]:
-        numbers, remaining = cast(_TrieCarry, own.carry)
+        # the position of each hypothesis in the trie, and the number of tokens that it may still have: [N] each
+        numbers, remaining = cast(tuple[Tensor, Tensor], own.carry)
         numbers, remaining = words.after(numbers, tokens), remaining - (tokens != BOS).to(remaining)
         log_probs = output.log_probs.masked_fill(~words.allowed(numbers, remaining), NEG_INF)
-        return output._replace(log_probs=log_probs), _TrieCarry(numbers, remaining)
+        return output._replace(log_probs=log_probs), (numbers, remaining)
 
-    return wrap_step(step, state, State((), _TrieCarry(torch.full_like(limit, words.start), limit)), constrain)
+    return wrap_step(step, state, State((), (torch.full_like(limit, words.start), limit)), constrain)

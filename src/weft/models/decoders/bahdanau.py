@@ -8,15 +8,15 @@ from torch import Tensor, nn
 from weft.core import tracing
 from weft.core.annotations import Factory, PositiveInt, Rate
 from weft.core.state import State, TensorTree
-from weft.models.slots import DecoderOutput, require_memory, require_target_embedding
+from weft.models.interfaces import DecoderOutput, require_memory, require_target_embedding
 from weft.nn.attention import AttentionWindow, CrossAttention, GlobalWindow, PreparedMemory
 from weft.nn.attention_scores import AdditiveScore, AttentionScore
 from weft.nn.bridges import Bridge, LinearBridge
 from weft.nn.cells.cell import RecurrentCell
 from weft.nn.cells.gru import GRUCell
 from weft.nn.dropout import Dropout
+from weft.nn.encoder_memory import Memory, MemorySizes
 from weft.nn.layers import Maxout
-from weft.nn.memory import Memory, MemorySizes
 
 
 class BahdanauDecoder(nn.Module):

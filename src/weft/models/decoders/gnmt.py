@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from weft.core import tracing
 from weft.core.annotations import Factory, PositiveInt, Rate
 from weft.core.state import State, TensorTree
-from weft.models.slots import DecoderOutput, require_memory, require_target_embedding
+from weft.models.interfaces import DecoderOutput, require_memory, require_target_embedding
 from weft.nn.attention import AttentionWindow, CrossAttention, GlobalWindow, PreparedMemory
 from weft.nn.attention_scores import AdditiveScore, AttentionScore
 from weft.nn.bridges import Bridge, ZeroBridge
@@ -16,7 +16,7 @@ from weft.nn.cells.cell import RecurrentCell
 from weft.nn.cells.lstm import LSTMCell
 from weft.nn.cells.wrappers import StackedCell
 from weft.nn.dropout import Dropout
-from weft.nn.memory import Memory, MemorySizes
+from weft.nn.encoder_memory import Memory, MemorySizes
 
 
 class GNMTDecoder(nn.Module):

@@ -9,14 +9,14 @@ from weft.core import tracing
 from weft.core.annotations import Factory, PositiveInt, Rate
 from weft.core.padded import Padded
 from weft.core.state import State, TensorTree
-from weft.models.slots import DecoderOutput, require_memory, require_target_embedding
+from weft.models.interfaces import DecoderOutput, require_memory, require_target_embedding
 from weft.nn.attention import AttentionWindow, CrossAttention, GlobalWindow, PreparedMemory
 from weft.nn.attention_scores import AttentionScore, GeneralScore
 from weft.nn.bridges import Bridge, LinearBridge
 from weft.nn.cells.cell import RecurrentCell
 from weft.nn.cells.lstm import LSTMCell
 from weft.nn.dropout import Dropout
-from weft.nn.memory import Memory, MemorySizes
+from weft.nn.encoder_memory import Memory, MemorySizes
 
 LuongCarry = tuple[TensorTree, Tensor, TensorTree]  # the cell's, h~ (zeros at first), the attention's
 

@@ -10,12 +10,12 @@ from weft.core import tracing
 from weft.core.annotations import Factory, Rate
 from weft.core.padded import Padded
 from weft.core.state import State
-from weft.models.slots import DecoderOutput, require_attention_layers, require_target_embedding
+from weft.models.interfaces import DecoderOutput, require_attention_layers, require_target_embedding
 from weft.nn.bridges import Bridge, LinearBridge
 from weft.nn.cells.cell import RecurrentCell
 from weft.nn.cells.lstm import LSTMCell
 from weft.nn.dropout import Dropout
-from weft.nn.memory import Memory, MemorySizes
+from weft.nn.encoder_memory import Memory, MemorySizes
 
 
 class SutskeverDecoder(nn.Module):

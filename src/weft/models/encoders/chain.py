@@ -7,9 +7,9 @@ from weft.core.annotations import Factory
 from weft.core.padded import Padded
 from weft.models.encoders.image_cnn import ImageEncoder
 from weft.models.encoders.recurrent import RecurrentEncoder
-from weft.models.slots import Encoder, require_source_embedding
+from weft.models.interfaces import Encoder, require_source_embedding
+from weft.nn.encoder_memory import Memory, MemorySizes
 from weft.nn.layers import module_list
-from weft.nn.memory import Memory, MemorySizes
 
 
 class IdentityEncoder(nn.Module):

@@ -9,11 +9,11 @@ from torch.nn import functional as F
 
 from weft.core.annotations import NonNegativeInt, PositiveInt, Rate
 from weft.core.padded import Padded
-from weft.models.slots import require_source_embedding
+from weft.models.interfaces import require_source_embedding
 from weft.nn.convolution import pad_centered, sliding_windows
 from weft.nn.dropout import Dropout
+from weft.nn.encoder_memory import Memory, MemorySizes
 from weft.nn.layers import module_list, xavier_init
-from weft.nn.memory import Memory, MemorySizes
 
 ConvActivation = Literal["tanh", "relu", "gated"]
 

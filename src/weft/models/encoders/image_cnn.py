@@ -7,10 +7,10 @@ from torch.nn import functional as F
 
 from weft.core.annotations import PositiveInt, Rate
 from weft.core.padded import Padded, upcast
-from weft.models.slots import require_source_embedding
+from weft.models.interfaces import require_source_embedding
 from weft.nn.dropout import Dropout
+from weft.nn.encoder_memory import Memory, MemorySizes
 from weft.nn.layers import module_list
-from weft.nn.memory import Memory, MemorySizes
 
 MAX_CHANNEL_FACTOR = 8  # times the channels of the first layer
 NORM_EPSILON = 0.01  # variance of the channels below which a pixel counts as paper that is not quite white

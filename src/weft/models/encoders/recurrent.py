@@ -8,12 +8,12 @@ from torch import Tensor, nn
 from weft.core import tracing
 from weft.core.annotations import Factory, PositiveInt, Rate
 from weft.core.padded import Padded
-from weft.models.slots import require_source_embedding
+from weft.models.interfaces import require_source_embedding
 from weft.nn.cells.cell import CellStates, RecurrentCell, zero_states
 from weft.nn.cells.gru import GRUCell
 from weft.nn.dropout import Dropout
+from weft.nn.encoder_memory import Memory, MemorySizes
 from weft.nn.layers import module_list
-from weft.nn.memory import Memory, MemorySizes
 
 Directions = Literal["forward", "backward", "both", "both-first"]
 DirectionMerge = Literal["concat", "sum", "mean", "project"]
@@ -44,12 +44,10 @@ class RecurrentEncoder(nn.Module):
         super().__init__()
         require_source_embedding(input_dim)
         parts: list[RecurrentEncoderLayer] = []
-        for number, make in enumerate((cell,) * layers + upper_cells):
+        for make in (cell,) * layers + upper_cells:
             width = parts[-1].dim if parts else input_dim
-            if directions == "both-first":
-                parts.append(RecurrentEncoderLayer(width, make, "forward" if number else "both", merge))
-            else:
-                parts.append(RecurrentEncoderLayer(width, make, directions, merge))
+            is_forward = directions == "both-first" and parts
+            parts.append(RecurrentEncoderLayer(width, make, "forward" if is_forward else directions, merge))
         self.layers = module_list(parts)
         self.residual = residual
         self.dropout = Dropout(dropout)
@@ -68,7 +66,7 @@ class RecurrentEncoder(nn.Module):
 
 
 class RecurrentEncoderLayer(nn.Module):
-    """A cell in each direction."""
+    """A cell in each direction; the lowest layer of `both-first` has both."""
 
     def __init__(self, input_dim: int, cell: Factory[RecurrentCell], directions: Directions, merge: DirectionMerge):
         super().__init__()
