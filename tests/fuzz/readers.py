@@ -17,10 +17,9 @@ from starlette.types import Message
 from torch import zeros
 
 from fuzz import run_files, yaml_text
-from weft.checkpoints.data_files import explain_load_errors
+from weft.checkpoints.file_formats import explain_load_errors
 from weft.checkpoints.manifest import MANIFEST_FILE, check_manifest, write_manifest
-from weft.checkpoints.model_extras import load_shortlist, read_saved_calibration
-from weft.checkpoints.model_folder import SHORTLIST_FILE
+from weft.checkpoints.model_folder import SHORTLIST_FILE, load_shortlist, read_saved_calibration
 from weft.config.recipe import Recipe
 from weft.config.registry import REGISTRY
 from weft.config.serialization import from_dict

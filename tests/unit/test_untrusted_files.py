@@ -15,7 +15,7 @@ from safetensors.torch import save_file
 from system import toys
 from weft.checkpoints import checkpoint
 from weft.checkpoints.checkpoint import Checkpoint, save_checkpoint
-from weft.checkpoints.data_files import explain_load_errors, explain_save_errors, read_json_object
+from weft.checkpoints.file_formats import explain_load_errors, explain_save_errors, read_json_object
 from weft.checkpoints.manifest import (
     FORMAT_VERSION,
     MANIFEST_FILE,
