@@ -1,5 +1,6 @@
 """Model snapshots of the server: locked while in use, removed afterwards."""
 
+import os
 import signal
 import tempfile
 from pathlib import Path
@@ -9,7 +10,6 @@ import pytest
 from weft.checkpoints.manifest import write_manifest
 from weft.core.errors import UserError
 from weft.core.files import path_lock
-from weft.serve import server
 from weft.serve.server import StopHandler
 from weft.serve.snapshot import SNAPSHOT_PREFIX, ModelSnapshot, remove_stale_snapshots
 
@@ -68,7 +68,7 @@ def test_second_signal_exits_immediately(model: Path, temporary_folder: Path, mo
     def exit_with_error(code: int) -> None:
         raise ProcessExitError(code)
 
-    monkeypatch.setattr(server, "exit_process", exit_with_error)
+    monkeypatch.setattr(os, "_exit", exit_with_error)
     calls = list[str]()
     stop = StopHandler(lambda: calls.append("stop"))
     ModelSnapshot(model)

@@ -15,7 +15,6 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from fastapi.staticfiles import StaticFiles
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
-from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.routing import Route
@@ -36,17 +35,9 @@ from weft.serve.model_pool import ModelPool
 from weft.serve.training_status import TrainingRunRecord
 
 PAGE_FOLDER = Path(__file__).parent / "static"
-PAGE_POLICY = "; ".join(
-    (
-        "default-src 'none'",
-        "script-src 'self'",
-        "style-src 'self'",
-        "connect-src 'self'",
-        "img-src 'self'",
-        "base-uri 'none'",
-        "form-action 'none'",
-        "frame-ancestors 'none'",
-    )
+PAGE_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'"
 )
 DOCS_POLICY = PAGE_POLICY.replace("img-src 'self'", "img-src 'self' data:")  # icons in Swagger UI's style sheet
 DESCRIPTION = """Translation. /translate, /detect and /languages are those of LibreTranslate.
@@ -56,16 +47,10 @@ Every error has a JSON body with the field `error`."""
 server_router = APIRouter(tags=["Server"])
 
 
-class HealthResponse(BaseModel):
-    """The server is running."""
-
-    status: Literal["ok"] = "ok"
-
-
 @server_router.get("/health")
-async def health() -> HealthResponse:
+async def health() -> dict[Literal["status"], Literal["ok"]]:
     """Check that the server is running."""
-    return HealthResponse()
+    return {"status": "ok"}
 
 
 @server_router.get(

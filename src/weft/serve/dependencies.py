@@ -17,7 +17,7 @@ from python_multipart.multipart import Field as FormField
 from python_multipart.multipart import parse_options_header
 
 from weft.serve.auth import ApiKeys
-from weft.serve.http_errors import ApiError, limit_error, validation_message
+from weft.serve.http_errors import ApiError, check_limit, validation_message
 from weft.serve.limits import ServerLimits
 from weft.serve.middleware import ServerMetrics
 from weft.serve.model_pool import ModelPool
@@ -58,8 +58,7 @@ class ApiCall:
     async def respond(self, json: Awaitable[str]) -> Response:
         """Return JSON, unless it is longer than the limit. If the client disconnects first, cancel the work."""
         content = (await cancel_on_disconnect(self._request, json)).encode()
-        if len(content) > self.limits.response_bytes:
-            raise limit_error("bytes of the response", len(content), self.limits.response_bytes)
+        check_limit("bytes of the response", len(content), self.limits.response_bytes)
         return Response(content, media_type=JSON_TYPE)
 
 

@@ -43,8 +43,10 @@ def conflict_error(problem: str) -> ApiError:
     return ApiError(409, f"Not possible: {problem}")
 
 
-def limit_error(name: str, value: int, limit: int) -> ApiError:
-    return ApiError(400, f"Invalid request: {name}: {value}, and the limit is {limit}")
+def check_limit(name: str, value: int, limit: int) -> None:
+    """Raise ApiError if the value is larger than the limit."""
+    if value > limit:
+        raise ApiError(400, f"Invalid request: {name}: {value}, and the limit is {limit}")
 
 
 def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:

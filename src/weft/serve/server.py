@@ -38,14 +38,9 @@ class StopHandler:
     def __call__(self, _number: int, _frame: object) -> None:
         if self._is_stopping:
             remove_snapshots()
-            exit_process(EXIT_INTERRUPTED)
+            os._exit(EXIT_INTERRUPTED)  # whatever the threads do
         self._is_stopping = True
         self._stop()
-
-
-def exit_process(code: int) -> None:
-    """End this process, whatever its threads do."""
-    os._exit(code)
 
 
 @contextmanager
@@ -76,8 +71,8 @@ def run_server(
     raise_file_limit(context.limits.connections)
     logging.basicConfig(format="weft: %(message)s", level=logging.WARNING)
     logging.getLogger("weft.serve").setLevel(logging.INFO)
-    for name in ("uvicorn", "python_multipart"):  # their warnings are about requests, so any client could cause them
-        logging.getLogger(name).setLevel(logging.CRITICAL if name == "python_multipart" else logging.ERROR)
+    logging.getLogger("uvicorn").setLevel(logging.ERROR)  # any client could cause warnings about its requests
+    logging.getLogger("python_multipart").setLevel(logging.CRITICAL)
     try:
         asyncio.run(_serve(context, listener, hosts, watch_seconds))
     finally:
