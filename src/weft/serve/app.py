@@ -15,6 +15,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from fastapi.staticfiles import StaticFiles
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.routing import Route
@@ -47,10 +48,16 @@ Every error has a JSON body with the field `error`."""
 server_router = APIRouter(tags=["Server"])
 
 
+class HealthResponse(BaseModel):
+    """The server is running."""
+
+    status: Literal["ok"] = "ok"
+
+
 @server_router.get("/health")
-async def health() -> dict[Literal["status"], Literal["ok"]]:
+async def health() -> HealthResponse:
     """Check that the server is running."""
-    return {"status": "ok"}
+    return HealthResponse()
 
 
 @server_router.get(

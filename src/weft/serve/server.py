@@ -19,7 +19,7 @@ from weft.serve.app import create_app
 from weft.serve.connections import LimitedListener
 from weft.serve.dependencies import ServerContext
 from weft.serve.limits import ServerLimits
-from weft.serve.snapshot import remove_snapshots
+from weft.serve.model_copy import remove_model_copies
 
 EXIT_INTERRUPTED = 130
 LISTEN_BACKLOG = 1024  # connections that wait to be accepted
@@ -37,7 +37,7 @@ class StopHandler:
 
     def __call__(self, _number: int, _frame: object) -> None:
         if self._is_stopping:
-            remove_snapshots()
+            remove_model_copies()
             os._exit(EXIT_INTERRUPTED)  # whatever the threads do
         self._is_stopping = True
         self._stop()
@@ -76,7 +76,7 @@ def run_server(
     try:
         asyncio.run(_serve(context, listener, hosts, watch_seconds))
     finally:
-        remove_snapshots()
+        remove_model_copies()
 
 
 async def _serve(
@@ -95,7 +95,7 @@ async def _serve(
     def reload() -> None:
         start_task(context.models.reload(context.models.all))
 
-    stop_handler = StopHandler(lambda: loop.call_soon_threadsafe(stop))
+    stop_handler = StopHandler(stop)
 
     def handle_signals() -> None:
         for number in (signal.SIGINT, signal.SIGTERM):
