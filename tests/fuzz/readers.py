@@ -10,6 +10,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
+from fastapi.exceptions import RequestValidationError
 from PIL import Image
 from safetensors.torch import load_file, save_file
 from starlette.requests import Request
@@ -152,7 +153,7 @@ def body_reader(content_type: str) -> Read:
     def body(_folder: Path, content: bytes) -> None:
         try:
             asyncio.run(_read_body(content_type, content))
-        except ApiError as error:
+        except (ApiError, RequestValidationError) as error:
             raise UserError(str(error)) from error
 
     return body

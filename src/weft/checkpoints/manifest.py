@@ -7,7 +7,7 @@ import importlib.metadata
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -19,29 +19,17 @@ MANIFEST_FILE = "manifest.json"
 IGNORED_FILES = ("Thumbs.db", "desktop.ini")
 
 FORMAT_VERSION = 1  # the newest format that this version reads, and the one that it writes
-DocumentMigration: TypeAlias = Callable[[dict[str, Any]], dict[str, Any]]
-
-
-class FormatMigration(NamedTuple):
-    """How manifest.json and config.json change from one format to the next."""
-
-    manifest: DocumentMigration
-    config: DocumentMigration
-
-
+Document: TypeAlias = Literal["manifest", "config"]  # manifest.json, config.json
+FormatMigration: TypeAlias = Mapping[Document, Callable[[dict[str, Any]], dict[str, Any]]]
 MIGRATIONS: Mapping[int, FormatMigration] = {}  # from each older format to the next; the first format is 1
 
 
 def migrate_document(
-    node: dict[str, Any],
-    document: Literal["manifest", "config"],
-    version: int,
-    migrations: Mapping[int, FormatMigration] = MIGRATIONS,
+    node: dict[str, Any], document: Document, version: int, migrations: Mapping[int, FormatMigration] = MIGRATIONS
 ) -> dict[str, Any]:
     """Convert a document of format `version` to the newest format."""
     for number in sorted(older for older in migrations if older >= version):
-        migration = migrations[number]
-        node = migration.manifest(node) if document == "manifest" else migration.config(node)
+        node = migrations[number][document](node)
     return node
 
 

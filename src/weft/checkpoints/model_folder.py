@@ -133,8 +133,7 @@ class ModelFolder:
     @property
     def slots(self) -> RecipeNode:
         """The section `model` of the recipe: source, encoder, target, decoder, head ..."""
-        slots: RecipeNode = self.config["model"]
-        return slots
+        return cast(RecipeNode, self.config["model"])
 
     @property
     def source_tokenizer(self) -> Tokenizer:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
@@ -54,12 +53,6 @@ def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return {status: {"model": ErrorResponse, "description": STATUS_DESCRIPTIONS[status]} for status in statuses}
 
 
-def validation_message(errors: Sequence[Any]) -> str:
-    """Describe the first validation error."""
-    location = ".".join(str(part) for part in errors[0]["loc"] if part != "body")
-    return f"Invalid request: {location}: {errors[0]['msg']}" if location else f"Invalid request: {errors[0]['msg']}"
-
-
 async def http_error_response(_request: Request, error: HTTPException) -> Response:
     """Handle ApiError and the errors of the router (404, 405)."""
     headers = dict(error.headers or {})
@@ -71,7 +64,10 @@ async def http_error_response(_request: Request, error: HTTPException) -> Respon
 
 
 async def validation_error_response(_request: Request, error: RequestValidationError) -> Response:
-    return error_response(400, validation_message(error.errors()))
+    """Report the first of the errors."""
+    first = error.errors()[0]
+    location = ".".join(str(part) for part in first["loc"] if part != "body")
+    return error_response(400, ": ".join(filter(None, ("Invalid request", location, first["msg"]))))
 
 
 async def server_error_response(_request: Request, _error: Exception) -> Response:

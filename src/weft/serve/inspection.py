@@ -31,7 +31,7 @@ class InspectionRequest(StreamRequest):
     alternatives: Annotated[PositiveInt, Field(description="For words: the number of candidates at each.")] = 8
     gradients: Annotated[bool, Field(description="For gates: add the gradient flow, which takes longer.")] = False
 
-    def check(self, limits: ServerLimits) -> Request:
+    def to_request(self, limits: ServerLimits) -> Request:
         """Return the line as a request. Raise ApiError if it exceeds a limit or cannot be inspected."""
         check_line_limits([self.line], limits)
         request = parse_line(self.line)
@@ -52,7 +52,7 @@ def inspection(response_model: type[schemas.ApiRecord]) -> Callable[[InspectFunc
     def register(function: InspectFunction) -> InspectFunction:
         async def endpoint(body: InspectionRequest, call: JsonCall) -> Response:
             call.check_key(body.api_key)
-            model, request = call.models.find(body.model), body.check(call.limits)
+            model, request = call.models.find(body.model), body.to_request(call.limits)
 
             def inspect(translator: Translator) -> str:
                 return response_model.model_validate(function(translator, request, body)).model_dump_json()

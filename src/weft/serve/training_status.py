@@ -29,7 +29,6 @@ MAX_SAMPLE_OUTPUTS, MAX_SAMPLES, MAX_DIAGNOSES = 12, 10, 20
 MAX_CHARACTERS = 1000  # per text
 TRAINING_CURVES = ("loss", "learning_rate", "gradient_norm", "tokens_per_second", "accuracy")
 
-
 ShortText: TypeAlias = Annotated[str, BeforeValidator(lambda text: str(text)[:MAX_CHARACTERS])]
 
 
@@ -58,7 +57,7 @@ class SampleRecord(ApiRecord):
 class DiagnosisRecord(ApiRecord):
     """A problem that was diagnosed during training."""
 
-    model_config = ConfigDict(extra="ignore")  # of the log
+    model_config = ConfigDict(extra="ignore")  # the log may have more fields
 
     step: int
     diagnosis: ShortText
