@@ -23,8 +23,7 @@ import typer
 from benchmarks.command_line import JsonFile, run_command, write_json
 from benchmarks.machine import machine
 
-from weft.checkpoints.model_extras import load_shortlist
-from weft.checkpoints.model_folder import find_model
+from weft.checkpoints.model_folder import find_model, load_shortlist
 from weft.data.text_files import read_lines
 from weft.inference.backends import Backend, BackendName, BackendOptions, select_backend
 from weft.inference.export.ctranslate2_export import CTranslate2Precision

@@ -10,6 +10,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
+from fastapi.exceptions import RequestValidationError
 from PIL import Image
 from safetensors.torch import load_file, save_file
 from starlette.requests import Request
@@ -17,10 +18,9 @@ from starlette.types import Message
 from torch import zeros
 
 from fuzz import run_files, yaml_text
-from weft.checkpoints.data_files import explain_load_errors
+from weft.checkpoints.file_formats import explain_load_errors
 from weft.checkpoints.manifest import MANIFEST_FILE, check_manifest, write_manifest
-from weft.checkpoints.model_extras import load_shortlist, read_saved_calibration
-from weft.checkpoints.model_folder import SHORTLIST_FILE
+from weft.checkpoints.model_folder import SHORTLIST_FILE, load_shortlist, read_saved_calibration
 from weft.config.recipe import Recipe
 from weft.config.registry import REGISTRY
 from weft.config.serialization import from_dict
@@ -153,7 +153,7 @@ def body_reader(content_type: str) -> Read:
     def body(_folder: Path, content: bytes) -> None:
         try:
             asyncio.run(_read_body(content_type, content))
-        except ApiError as error:
+        except (ApiError, RequestValidationError) as error:
             raise UserError(str(error)) from error
 
     return body

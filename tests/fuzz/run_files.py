@@ -5,7 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from weft.checkpoints.checkpoint import STATE_FILE
-from weft.checkpoints.data_files import read_json_as
+from weft.checkpoints.file_formats import read_json_as
 from weft.config.recipe import Recipe, load_recipe
 from weft.config.recipe_catalog import RECIPES_FOLDER
 from weft.config.registry import REGISTRY

@@ -10,7 +10,7 @@ import pytest
 
 from unit.models import BAHDANAU, save_model_folder, untrained_model
 from weft.checkpoints.manifest import check_manifest
-from weft.checkpoints.model_extras import load_calibration
+from weft.checkpoints.model_folder import load_calibration
 from weft.core.errors import UserError
 from weft.inference.ensemble import EnsembleOptions
 from weft.inference.evaluation import QualityCriterion, calibrate_model, format_calibration

@@ -87,7 +87,7 @@ def test_burst_of_connections_stays_within_the_limit() -> None:
                     for connection in await asyncio.gather(*(connect(port) for _ in range(200)))
                 ]
                 await wait_until(lambda: sum(is_closed(connection) for connection in connections) == 190)
-                assert listener.open_connections == 10
+                assert len(listener.open) == 10
                 with await connect(port, REQUEST) as connection:
                     assert await read(connection, 1) > 0
 
@@ -129,7 +129,7 @@ def test_unread_response_is_dropped() -> None:
                     assert await read(stack.enter_context(await connect(port, REQUEST)), 1) > 0
                 with await connect(port, REQUEST.replace(b"/", b"/short", 1)) as other:
                     assert await read(other, 1) > 0  # other requests are still answered
-                await wait_until(lambda: not listener.open_connections)
+                await wait_until(lambda: not listener.open)
 
     asyncio.run(run(Response(LARGE_BODY)))
     asyncio.run(run(StreamingResponse(endless())))
@@ -139,7 +139,7 @@ def test_response_read_late_is_complete() -> None:
     async def run() -> None:
         async with running_server(Response(LARGE_BODY), ServerLimits(idle_timeout=1)) as (listener, port):
             with await connect(port, REQUEST) as connection:
-                await wait_until(lambda: listener.closing_connections == 1)
+                await wait_until(lambda: len(listener.closing) == 1)
                 assert await read(connection, len(LARGE_BODY)) >= len(LARGE_BODY)
 
     asyncio.run(run())
@@ -153,7 +153,7 @@ def test_responses_are_not_delayed() -> None:
             accepted, _ = listener.accept()
             assert accepted.proto == socket.IPPROTO_TCP  # else asyncio does not set TCP_NODELAY
             accepted.close()
-            assert listener.open_connections == 0
+            assert not listener.open
 
 
 def test_slow_request_header_times_out() -> None:

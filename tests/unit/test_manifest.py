@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from weft.checkpoints import manifest
+from weft.checkpoints import file_formats
 from weft.checkpoints.manifest import FORMAT_VERSION, MANIFEST_FILE, check_manifest, write_manifest
 from weft.core.errors import UserError
 
@@ -163,14 +163,14 @@ def test_type_error_names_the_field(folder: Path, change: Callable[[dict[str, An
 
 def test_top_level_list_is_reported(folder: Path) -> None:
     (folder / MANIFEST_FILE).write_text("[]")
-    assert message(folder).startswith(f"{folder / MANIFEST_FILE}: is damaged at its top (")
+    assert message(folder).startswith(f"{folder / MANIFEST_FILE}: is damaged: it should be an object")
 
 
 def test_unreadable_manifest_is_reported(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(path: Path, largest: int) -> bytes:
         raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.setattr(manifest, "read_bounded", refuse)
+    monkeypatch.setattr(file_formats, "read_bounded", refuse)
     assert message(folder) == f"{folder / MANIFEST_FILE}: cannot be read: Permission denied"
 
 

@@ -5,8 +5,14 @@ from pathlib import Path
 import pytest
 
 from unit.models import TRANSFORMER, save_model_folder, untrained_model
-from weft.checkpoints.model_extras import replace_model_folder
-from weft.checkpoints.model_folder import CONFIG_FILE, EXTRA_FILES, WEIGHTS_FILE, folder_fingerprint, model_fingerprint
+from weft.checkpoints.model_folder import (
+    CONFIG_FILE,
+    EXTRA_FILES,
+    WEIGHTS_FILE,
+    folder_fingerprint,
+    model_fingerprint,
+    replace_model_folder,
+)
 
 
 @pytest.fixture

@@ -10,8 +10,7 @@ import torch
 
 from unit.models import BAHDANAU, CTC, FAMILIES, LANGUAGE, TRANSFORMER, save_model_folder, untrained_model
 from weft.checkpoints.manifest import check_manifest
-from weft.checkpoints.model_extras import load_shortlist, save_shortlist
-from weft.checkpoints.model_folder import SHORTLIST_FILE
+from weft.checkpoints.model_folder import SHORTLIST_FILE, load_shortlist, save_shortlist
 from weft.core.codec import BOS, EOS, PAD
 from weft.core.errors import UserError
 from weft.decoding.constraints.request import Request

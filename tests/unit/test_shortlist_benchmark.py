@@ -5,7 +5,7 @@ from pathlib import Path
 from benchmarks.shortlist import Row, main, render
 
 from unit.test_shortlist import model_folder, random_lines, small_shortlist
-from weft.checkpoints.model_extras import save_shortlist
+from weft.checkpoints.model_folder import save_shortlist
 
 
 def test_one_row_per_backend_and_beam_size(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from safetensors.torch import save_file
 from system import toys
 from weft.checkpoints import checkpoint
 from weft.checkpoints.checkpoint import Checkpoint, save_checkpoint
-from weft.checkpoints.data_files import explain_load_errors, explain_save_errors, read_json_object
+from weft.checkpoints.file_formats import explain_load_errors, explain_save_errors, read_json_object
 from weft.checkpoints.manifest import (
     FORMAT_VERSION,
     MANIFEST_FILE,
@@ -138,11 +138,14 @@ def test_other_library_errors_are_passed_on(tmp_path: Path) -> None:
 
 
 def test_older_formats_are_migrated(tmp_path: Path) -> None:
-    first = FormatMigration(
-        manifest=lambda node: {**node, "extra": {}},
-        config=lambda node: {"model": node["network"]},
-    )
-    second = FormatMigration(manifest=lambda node: {**node, "files": {}}, config=lambda node: {**node, "train": {}})
+    first: FormatMigration = {
+        "manifest": lambda node: {**node, "extra": {}},
+        "config": lambda node: {"model": node["network"]},
+    }
+    second: FormatMigration = {
+        "manifest": lambda node: {**node, "files": {}},
+        "config": lambda node: {**node, "train": {}},
+    }
     table = {-1: first, 0: second}
     assert migrate_document({"network": 1}, "config", -1, table) == {"model": 1, "train": {}}
     assert migrate_document({"model": 1}, "config", 0, table) == {"model": 1, "train": {}}

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from weft.checkpoints.data_files import explain_load_errors, explain_save_errors, read_json_object, write_json
+from weft.checkpoints.file_formats import explain_load_errors, explain_save_errors, read_json_object, write_json
 from weft.checkpoints.manifest import check_manifest, write_manifest
 from weft.core.errors import UserError
 from weft.core.files import atomic_folder

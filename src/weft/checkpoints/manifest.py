@@ -4,47 +4,32 @@ older formats.
 
 import hashlib
 import importlib.metadata
-import json
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from pydantic_core import from_json
+from pydantic import BaseModel, ConfigDict, Field
 
+from weft.checkpoints.file_formats import COPY_ADVICE, parse_json_as, read_json_object
 from weft.core.errors import UserError
-from weft.core.files import read_bounded, write_atomically
+from weft.core.files import write_atomically
 
 MANIFEST_FILE = "manifest.json"
-MAX_MANIFEST_BYTES = 2**24
 IGNORED_FILES = ("Thumbs.db", "desktop.ini")
-COPY_ADVICE = "copy the folder again or take another copy"
 
 FORMAT_VERSION = 1  # the newest format that this version reads, and the one that it writes
-DocumentMigration: TypeAlias = Callable[[dict[str, Any]], dict[str, Any]]
-
-
-class FormatMigration(NamedTuple):
-    """How manifest.json and config.json change from one format to the next."""
-
-    manifest: DocumentMigration
-    config: DocumentMigration
-
-
+Document: TypeAlias = Literal["manifest", "config"]  # manifest.json, config.json
+FormatMigration: TypeAlias = Mapping[Document, Callable[[dict[str, Any]], dict[str, Any]]]
 MIGRATIONS: Mapping[int, FormatMigration] = {}  # from each older format to the next; the first format is 1
 
 
 def migrate_document(
-    node: dict[str, Any],
-    document: Literal["manifest", "config"],
-    version: int,
-    migrations: Mapping[int, FormatMigration] = MIGRATIONS,
+    node: dict[str, Any], document: Document, version: int, migrations: Mapping[int, FormatMigration] = MIGRATIONS
 ) -> dict[str, Any]:
     """Convert a document of format `version` to the newest format."""
     for number in sorted(older for older in migrations if older >= version):
-        migration = migrations[number]
-        node = migration.manifest(node) if document == "manifest" else migration.config(node)
+        node = migrations[number][document](node)
     return node
 
 
@@ -77,8 +62,7 @@ def write_manifest(folder: Path, extra: Mapping[str, Any]) -> None:
         files[name] = FileEntry(size=path.stat().st_size, sha256=_sha256(path))
     version = importlib.metadata.version("weft")
     manifest = Manifest(format=FORMAT_VERSION, weft=version, extra=dict(extra), files=files)
-    text = json.dumps(manifest.model_dump(), indent=2, ensure_ascii=False, allow_nan=False)
-    write_atomically(folder / MANIFEST_FILE, f"{text}\n".encode())
+    write_atomically(folder / MANIFEST_FILE, f"{manifest.model_dump_json(indent=2)}\n".encode())
 
 
 def check_manifest(folder: Path) -> Manifest:
@@ -98,22 +82,15 @@ def read_manifest(folder: Path) -> Manifest:
     path = folder / MANIFEST_FILE
     if not path.is_file():
         raise UserError(f"{path}: is missing, so {folder} is not a complete Weft folder; {COPY_ADVICE}")
-    try:
-        node = from_json(read_bounded(path, MAX_MANIFEST_BYTES), allow_inf_nan=False)
-        match node:
-            case {"format": int(number)} if number > FORMAT_VERSION:  # checked first: anything else may differ too
-                raise UserError(
-                    f"{path}: was made by a newer Weft (format {number}, this one reads {FORMAT_VERSION}); upgrade Weft"
-                )
-            case {"format": int(number)}:
-                node = migrate_document(node, "manifest", number)
-        return Manifest.model_validate(node)
-    except ValidationError as error:
-        first = error.errors()[0]
-        location = ".".join(str(part) for part in first["loc"])
-        raise UserError(f"{path}: is damaged at {location or 'its top'} ({first['msg']}); {COPY_ADVICE}") from None
-    except ValueError as error:
-        raise UserError(f"{path}: is damaged: it is not JSON ({error}); {COPY_ADVICE}") from None
+    node = read_json_object(path)
+    match node:
+        case {"format": int(number)} if number > FORMAT_VERSION:  # checked first: anything else may differ too
+            raise UserError(
+                f"{path}: was made by a newer Weft (format {number}, this one reads {FORMAT_VERSION}); upgrade Weft"
+            )
+        case {"format": int(number)}:
+            node = migrate_document(node, "manifest", number)
+    return parse_json_as(node, Manifest, path)
 
 
 def _check_file_names(folder: Path, manifest: Manifest) -> None:

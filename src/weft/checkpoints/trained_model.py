@@ -5,7 +5,7 @@ can be copied anywhere:
 
 With a joint vocabulary there is no target.tokenizer.json; with images as source, source.picture.json describes how they
 are read; a target generated from right to left has target.backward.json. Later commands may add confidence.json and
-shortlist.safetensors (model_extras.py).
+shortlist.safetensors (model_folder.py).
 
 Names, shapes and dtypes are compared with the configured model on the meta device before memory is allocated.
 """
@@ -22,14 +22,15 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.nn.modules.module import register_module_parameter_registration_hook
 
-from weft.checkpoints.data_files import explain_load_errors, explain_save_errors, read_json_object, write_json
-from weft.checkpoints.manifest import check_manifest, migrate_document, write_manifest
+from weft.checkpoints.file_formats import explain_load_errors, explain_save_errors, read_json_object, write_json
+from weft.checkpoints.manifest import write_manifest
 from weft.checkpoints.model_folder import (
     CONFIG_FILE,
     METRICS_FILE,
     WEIGHTS_FILE,
     find_model,
     load_tokenizers,
+    read_config,
     save_tokenizers,
 )
 from weft.config.model_config import InferenceConfig
@@ -90,7 +91,7 @@ def load_model(path: Path) -> TrainedModel:
 
 def load_model_config(path: Path) -> InferenceConfig:
     """The settings of the model in a run or model folder, every file checked against the manifest."""
-    sections = {name: node for name, node in _read_config_file(path).items() if name not in TRAINING_SECTIONS}
+    sections = {name: node for name, node in read_config(find_model(path)).items() if name not in TRAINING_SECTIONS}
     return from_dict(sections, InferenceConfig, REGISTRY)
 
 
@@ -98,13 +99,7 @@ def load_model_recipe(path: Path) -> "Recipe":
     """The whole recipe of the model in a run or model folder. Imports all losses and optimizers."""
     from weft.config.recipe import Recipe
 
-    return from_dict(_read_config_file(path), Recipe, REGISTRY)
-
-
-def _read_config_file(path: Path) -> dict[str, Any]:
-    folder = find_model(path)
-    version = check_manifest(folder).format
-    return migrate_document(read_json_object(folder / CONFIG_FILE), "config", version)
+    return from_dict(read_config(find_model(path)), Recipe, REGISTRY)
 
 
 def copy_weights(model: Model, tensors: Mapping[str, Tensor], origin: Path) -> None:

@@ -26,7 +26,7 @@ def calibrate(
     weft calibrate MODEL SOURCE REFERENCE...
     weft calibrate MODEL VALIDATION.tsv
     """
-    from weft.checkpoints.model_extras import lock_model_folder
+    from weft.checkpoints.model_folder import lock_model_folder
     from weft.inference.evaluation import QualityCriterion, calibrate_model, format_calibration
     from weft.inference.loader import load_translator
 

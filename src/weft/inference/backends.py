@@ -11,8 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
-from weft.checkpoints.model_extras import load_shortlist
-from weft.checkpoints.model_folder import ModelFolder, read_model_folder
+from weft.checkpoints.model_folder import ModelFolder, load_shortlist, read_model_folder
 from weft.core.codec import Codec, LineError
 from weft.core.errors import UserError
 from weft.core.lazy import Lazy

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from weft.checkpoints.model_extras import save_calibration
+from weft.checkpoints.model_folder import save_calibration
 from weft.core.errors import UserError
 from weft.core.files import write_atomically
 from weft.data.text_files import read_lines

@@ -8,8 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar, cast
 
-from weft.checkpoints.model_extras import load_calibration, load_shortlist
-from weft.checkpoints.model_folder import find_model
+from weft.checkpoints.model_folder import find_model, load_calibration, load_shortlist
 from weft.checkpoints.trained_model import TrainedModel, load_model
 from weft.config.field_types import ComponentFactory, constructor_settings, unwrap_factory
 from weft.config.model_config import DecodingConfig, InferenceConfig

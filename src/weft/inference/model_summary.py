@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from weft.checkpoints.model_extras import read_saved_calibration
-from weft.checkpoints.model_folder import find_model
+from weft.checkpoints.model_folder import find_model, read_saved_calibration
 from weft.checkpoints.trained_model import TrainedModel, load_model, load_model_recipe
 from weft.config.json_schema import json_schema
 from weft.config.recipe import Recipe, load_recipe

@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from weft.checkpoints.model_extras import lock_model_folder, save_shortlist
-from weft.checkpoints.model_folder import ModelFolder, read_model_folder
+from weft.checkpoints.model_folder import ModelFolder, lock_model_folder, read_model_folder, save_shortlist
 from weft.checkpoints.trained_model import load_model_config
 from weft.core.errors import UserError
 from weft.data.corpus import Corpus

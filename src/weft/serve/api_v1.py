@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Sequence
+from itertools import chain
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends
@@ -16,17 +17,16 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from weft.core.errors import UserError
 from weft.decoding.constraints.request import Request, request_from_dict
-from weft.inference.translation import TranslatedParagraph
+from weft.inference.translation import TranslatedParagraph, Translation
 from weft.serve.batch_queue import DecodeOptions, JobCancelledError
 from weft.serve.dependencies import JsonCall, JsonRequest, KeyedCall, NonNegativeInt, PositiveInt
-from weft.serve.http_errors import BODY_ERRORS, ApiError, conflict_error, error_responses, limit_error
+from weft.serve.http_errors import BODY_ERRORS, ApiError, check_limit, conflict_error, error_responses
 from weft.serve.libretranslate import check_text_limits
 from weft.serve.limits import ServerLimits
 from weft.serve.model_pool import ModelPool, ServedModel
 from weft.serve.schemas import ModelRecord, ReloadResponse, TranslateResponse
 from weft.text.protected_spans import SpanKind
 
-TOKEN_FIELDS = ("tokens", "token_scores", "confidence")
 MODEL_ERRORS = error_responses(*BODY_ERRORS, 404, 409, 429, 504)
 SingleLine = Annotated[str, Field(pattern=r"^[^\n]*$")]
 Phrase = Annotated[str, Field(pattern=r"^[^\n]*\S[^\n]*$")]
@@ -117,36 +117,28 @@ async def translate_lines(body: TranslateRequest, models: ModelPool, limits: Ser
     """Return the JSON of a TranslateResponse."""
     check_line_limits(body.lines, limits)
     model, requests = models.find(body.model), [parse_line(line) for line in body.lines]
-    for name, value, limit in (
-        ("beam", body.beam or 0, limits.beam),
-        ("n_best", body.n_best or 0, limits.alternatives + 1),
-        ("top_tokens", body.top_tokens, limits.top_tokens),
-    ):
-        if value > limit:
-            raise limit_error(name, value, limit)
+    check_limit("beam", body.beam or 0, limits.beam)
+    check_limit("n_best", body.n_best or 0, limits.alternatives + 1)
+    check_limit("top_tokens", body.top_tokens, limits.top_tokens)
     if body.beam is not None and body.n_best is not None and body.n_best > body.beam:
         raise conflict_error(f"n_best is {body.n_best}, but beam is {body.beam}: lower n_best or raise beam")
+    lines: Sequence[Translation | TranslatedParagraph]
     if body.paragraphs:
-        return await _translate_paragraphs(body, model, requests)
-    translations = await model.translate(requests, body.options)
-    return await asyncio.to_thread(
-        lambda: _response_json(model, [_filter_tokens(line.record(), body.options) for line in translations])
-    )
+        lines = await _translate_paragraphs(body, model, requests)
+    else:
+        lines = await model.translate(requests, body.options)
+    return await asyncio.to_thread(_response_json, model.name, lines, body.options)
 
 
-async def _translate_paragraphs(body: TranslateRequest, model: ServedModel, requests: Sequence[Request]) -> str:
+async def _translate_paragraphs(
+    body: TranslateRequest, model: ServedModel, requests: Sequence[Request]
+) -> list[TranslatedParagraph]:
     if any(request != Request(request.text) for request in requests):
         raise conflict_error("paragraphs: lines must not have constraints")
     layouts = await asyncio.to_thread(lambda: [model.splitter(request.text) for request in requests])
     sentences = [Request(sentence) for layout in layouts for sentence in layout.sentences]
     translations = iter(await model.translate(sentences, body.options))
-    lines = [TranslatedParagraph(layout, tuple(next(translations) for _ in layout.sentences)) for layout in layouts]
-
-    def paragraph_record(line: TranslatedParagraph) -> dict[str, Any]:
-        sentences = [_filter_tokens(sentence.record(), body.options) for sentence in line.sentences]
-        return {**line.record(), "sentences": sentences}
-
-    return await asyncio.to_thread(lambda: _response_json(model, [paragraph_record(line) for line in lines]))
+    return [TranslatedParagraph(layout, tuple(next(translations) for _ in layout.sentences)) for layout in layouts]
 
 
 def parse_line(line: str | LineRequest) -> Request:
@@ -161,23 +153,18 @@ def parse_line(line: str | LineRequest) -> Request:
 def check_line_limits(lines: Sequence[str | LineRequest], limits: ServerLimits) -> None:
     check_text_limits([line if isinstance(line, str) else line.all_text for line in lines], limits)
     for line in lines:
-        if not isinstance(line, str) and line.longest_list > limits.phrases:
-            raise limit_error("phrases", line.longest_list, limits.phrases)
+        check_limit("phrases", 0 if isinstance(line, str) else line.longest_list, limits.phrases)
 
 
-def _response_json(model: ServedModel, lines: list[dict[str, Any]]) -> str:
-    return json.dumps({"model": model.name, "lines": lines}, ensure_ascii=False, allow_nan=False)
-
-
-def _filter_tokens(record: dict[str, Any], options: DecodeOptions) -> dict[str, Any]:
-    """Remove the fields for tokens if they were not requested: some backends return them anyway."""
-    if options.tokens:
-        return record
-    alternatives = [
-        {name: value for name, value in alternative.items() if name not in TOKEN_FIELDS}
-        for alternative in record["alternatives"]
-    ]
-    return {name: record[name] for name in record if name not in TOKEN_FIELDS} | {"alternatives": alternatives}
+def _response_json(model: str, lines: Sequence[Translation | TranslatedParagraph], options: DecodeOptions) -> str:
+    """Return the JSON of a TranslateResponse. Tokens, which some backends always return, are left out by default."""
+    records: list[dict[str, Any]] = [line.record() for line in lines]
+    if not options.tokens:
+        for sentence in chain.from_iterable(record.get("sentences", [record]) for record in records):
+            sentence.pop("confidence", None)
+            for alternative in sentence["alternatives"]:
+                del alternative["tokens"], alternative["token_scores"]
+    return json.dumps({"model": model, "lines": records}, ensure_ascii=False, allow_nan=False)
 
 
 class TranslationStream:
@@ -186,8 +173,7 @@ class TranslationStream:
     def __init__(self, body: StreamRequest, models: ModelPool, limits: ServerLimits):
         check_line_limits([body.line], limits)
         request = parse_line(body.line)
-        if (body.beam or 0) > limits.beam:
-            raise limit_error("beam", body.beam or 0, limits.beam)
+        check_limit("beam", body.beam or 0, limits.beam)
         if request.protect:
             raise conflict_error("line: protect may split a line, so it cannot be streamed")
         self._loop, self._prefixes = asyncio.get_running_loop(), asyncio.Queue[ServerSentEvent | None]()

@@ -36,17 +36,9 @@ from weft.serve.model_pool import ModelPool
 from weft.serve.training_status import TrainingRunRecord
 
 PAGE_FOLDER = Path(__file__).parent / "static"
-PAGE_POLICY = "; ".join(
-    (
-        "default-src 'none'",
-        "script-src 'self'",
-        "style-src 'self'",
-        "connect-src 'self'",
-        "img-src 'self'",
-        "base-uri 'none'",
-        "form-action 'none'",
-        "frame-ancestors 'none'",
-    )
+PAGE_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'"
 )
 DOCS_POLICY = PAGE_POLICY.replace("img-src 'self'", "img-src 'self' data:")  # icons in Swagger UI's style sheet
 DESCRIPTION = """Translation. /translate, /detect and /languages are those of LibreTranslate.

@@ -95,11 +95,8 @@ class QueuedLine(NamedTuple):
 
     job: TranslationJob
     position: int
+    request: Request
     key: Hashable
-
-    @property
-    def request(self) -> Request:
-        return self.job.requests[self.position]
 
 
 class BatchQueue:
@@ -128,7 +125,10 @@ class BatchQueue:
 
     def put(self, job: TranslationJob) -> None:
         """Enqueue the lines of a job. Raise ApiError if too many lines wait, or would wait for too long."""
-        lines = [QueuedLine(job, position, self._batch_key(job, position)) for position in range(len(job.requests))]
+        lines = [
+            QueuedLine(job, position, request, self._batch_key(job, request))
+            for position, request in enumerate(job.requests)
+        ]
         with self._changed:
             if not self._has_room(len(lines)):
                 self._remove_cancelled()
@@ -151,11 +151,10 @@ class BatchQueue:
         for thread in self._threads:
             thread.join()
 
-    def _batch_key(self, job: TranslationJob, position: int) -> Hashable:
+    def _batch_key(self, job: TranslationJob, request: Request) -> Hashable:
         """Constraints can turn out to be impossible, so constrained lines are kept apart from plain ones."""
         if self._sampling or job.on_prefix is not None:
             return id(job)
-        request = job.requests[position]
         return job.options, request.is_plain and not request.protect
 
     def _run(self) -> None:

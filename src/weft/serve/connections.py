@@ -51,27 +51,19 @@ class LimitedListener(socket.socket):
         # With the protocol stated, asyncio sets TCP_NODELAY; without it, each response waits 40 ms for a delayed ACK.
         super().__init__(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         self._limits = limits
-        self._open: dict[Client, Connection] = {}
-        self._idle: dict[Client, float] = {}  # since when, the longest first
-        self._closing: dict[Client, float] = {}  # since when responses may still be read, but nothing is received
-
-    @property
-    def open_connections(self) -> int:
-        return len(self._open)
-
-    @property
-    def closing_connections(self) -> int:
-        return len(self._closing)
+        self.open: dict[Client, Connection] = {}
+        self.idle: dict[Client, float] = {}  # since when, the longest first
+        self.closing: dict[Client, float] = {}  # since when responses may still be read, but nothing is received
 
     def accept(self) -> tuple[socket.socket, Any]:
         accepted, address = super().accept()
         connection = Connection(self.family, self.type, self.proto, fileno=accepted.detach())
         client = (address[0], address[1])
-        connection.on_close = lambda: self._open.get(client) is connection and self._forget(client)
-        self._open[client] = connection
-        self._idle[client] = time.monotonic()
-        while len(self._open) > self._limits.connections and self._idle:
-            self._abort(next(iter(self._idle)))
+        connection.on_close = lambda: self.open.get(client) is connection and self._forget(client)
+        self.open[client] = connection
+        self.idle[client] = time.monotonic()
+        while len(self.open) > self._limits.connections and self.idle:
+            self._abort(next(iter(self.idle)))
         return connection, address
 
     def track_requests(self, app: ASGIApp) -> ASGIApp:
@@ -90,12 +82,12 @@ class LimitedListener(socket.socket):
                 finally:
                     timer.cancel()
 
-            self._idle.pop(client, None)
+            self.idle.pop(client, None)
             try:
                 await app(scope, receive, send_in_time)
             finally:
-                if client in self._open and client not in self._closing:
-                    self._idle[client] = time.monotonic()
+                if client in self.open and client not in self.closing:
+                    self.idle[client] = time.monotonic()
 
         return tracked
 
@@ -107,13 +99,13 @@ class LimitedListener(socket.socket):
         while True:
             await asyncio.sleep(CHECK_SECONDS)
             now = time.monotonic()
-            for client, since in list(self._idle.items()):
+            for client, since in list(self.idle.items()):
                 if now < since + self._limits.idle_timeout:
                     break
-                del self._idle[client]
-                self._closing[client] = now
-                self._open[client].shut_down(socket.SHUT_RD)
-            for client, since in list(self._closing.items()):
+                del self.idle[client]
+                self.closing[client] = now
+                self.open[client].shut_down(socket.SHUT_RD)
+            for client, since in list(self.closing.items()):
                 if now < since + self._limits.timeout:
                     break
                 self._abort(client)
@@ -124,6 +116,6 @@ class LimitedListener(socket.socket):
             connection.shut_down(socket.SHUT_RDWR)
 
     def _forget(self, client: Client) -> Connection | None:
-        self._idle.pop(client, None)
-        self._closing.pop(client, None)
-        return self._open.pop(client, None)
+        self.idle.pop(client, None)
+        self.closing.pop(client, None)
+        return self.open.pop(client, None)

@@ -9,6 +9,7 @@ from typing import Annotated, Any, TypeAlias, TypeVar
 from urllib.parse import parse_qsl
 
 from fastapi import Depends, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
@@ -17,7 +18,7 @@ from python_multipart.multipart import Field as FormField
 from python_multipart.multipart import parse_options_header
 
 from weft.serve.auth import ApiKeys
-from weft.serve.http_errors import ApiError, limit_error, validation_message
+from weft.serve.http_errors import ApiError, check_limit
 from weft.serve.limits import ServerLimits
 from weft.serve.middleware import ServerMetrics
 from weft.serve.model_pool import ModelPool
@@ -58,8 +59,7 @@ class ApiCall:
     async def respond(self, json: Awaitable[str]) -> Response:
         """Return JSON, unless it is longer than the limit. If the client disconnects first, cancel the work."""
         content = (await cancel_on_disconnect(self._request, json)).encode()
-        if len(content) > self.limits.response_bytes:
-            raise limit_error("bytes of the response", len(content), self.limits.response_bytes)
+        check_limit("bytes of the response", len(content), self.limits.response_bytes)
         return Response(content, media_type=JSON_TYPE)
 
 
@@ -135,8 +135,7 @@ def json_or_form(model: type[RequestT]) -> Callable[[Request], Awaitable[Request
             query = parse_form(request.scope["query_string"], FORM_TYPE)
             return model.model_validate(query | parse_form(body, request.headers.get("content-type", FORM_TYPE)))
         except ValidationError as error:
-            details = error.errors(include_url=False, include_context=False, include_input=False)
-            raise ApiError(400, validation_message(details)) from None
+            raise RequestValidationError(error.errors()) from None
 
     return parse
 

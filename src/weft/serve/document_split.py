@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape, unescape
 from itertools import groupby
+from typing import NamedTuple
 
 from weft.text.sentences import SegmentedLine, SentenceSplitter
 
@@ -33,13 +34,10 @@ MARKUP_PATTERN = re.compile(
         |<(?:\?|!(?!--)|/(?![A-Za-z]))[^>]*+>""",
     re.VERBOSE | re.DOTALL,
 )
-
-
 NUMERIC_REFERENCE = re.compile("(?<=&#)[0-9]++")
 
 
-@dataclass(frozen=True)
-class HtmlSegment:
+class HtmlSegment(NamedTuple):
     """A part of a page in its original spelling: text to translate, or anything else."""
 
     raw: str

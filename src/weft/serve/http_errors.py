@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
@@ -43,19 +42,15 @@ def conflict_error(problem: str) -> ApiError:
     return ApiError(409, f"Not possible: {problem}")
 
 
-def limit_error(name: str, value: int, limit: int) -> ApiError:
-    return ApiError(400, f"Invalid request: {name}: {value}, and the limit is {limit}")
+def check_limit(name: str, value: int, limit: int) -> None:
+    """Raise ApiError if the value is larger than the limit."""
+    if value > limit:
+        raise ApiError(400, f"Invalid request: {name}: {value}, and the limit is {limit}")
 
 
 def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Return the `responses` of an endpoint that may answer with these status codes."""
     return {status: {"model": ErrorResponse, "description": STATUS_DESCRIPTIONS[status]} for status in statuses}
-
-
-def validation_message(errors: Sequence[Any]) -> str:
-    """Describe the first validation error."""
-    location = ".".join(str(part) for part in errors[0]["loc"] if part != "body")
-    return f"Invalid request: {location}: {errors[0]['msg']}" if location else f"Invalid request: {errors[0]['msg']}"
 
 
 async def http_error_response(_request: Request, error: HTTPException) -> Response:
@@ -69,7 +64,10 @@ async def http_error_response(_request: Request, error: HTTPException) -> Respon
 
 
 async def validation_error_response(_request: Request, error: RequestValidationError) -> Response:
-    return error_response(400, validation_message(error.errors()))
+    """Report the first of the errors."""
+    first = error.errors()[0]
+    location = ".".join(str(part) for part in first["loc"] if part != "body")
+    return error_response(400, ": ".join(filter(None, ("Invalid request", location, first["msg"]))))
 
 
 async def server_error_response(_request: Request, _error: Exception) -> Response:

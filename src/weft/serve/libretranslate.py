@@ -15,15 +15,9 @@ from weft.data.languages import DetectedLanguage, LanguagePair, detect_language,
 from weft.decoding.constraints.request import Request
 from weft.inference.translation import Translation
 from weft.serve.batch_queue import TEXT_ONLY, DecodeOptions
-from weft.serve.dependencies import (
-    ApiRequest,
-    Call,
-    NonNegativeInt,
-    json_or_form,
-    json_or_form_schema,
-)
+from weft.serve.dependencies import ApiRequest, Call, NonNegativeInt, json_or_form, json_or_form_schema
 from weft.serve.document_split import SplitDocument, split_html, split_text
-from weft.serve.http_errors import BODY_ERRORS, ApiError, error_responses, limit_error
+from weft.serve.http_errors import BODY_ERRORS, ApiError, check_limit, error_responses
 from weft.serve.limits import ServerLimits
 from weft.serve.model_pool import ModelPool, ServedModel
 
@@ -101,7 +95,8 @@ async def detect(
     call.check_key(body.api_key)
     check_not_empty(body.q)
     check_text_limits([body.q], call.limits)
-    return [_detection_record(language) for language in detect_language(body.q, call.models.sources)]
+    languages = detect_language(body.q, call.models.sources)
+    return [DetectionRecord(**language._asdict()) for language in languages]
 
 
 @router.get("/languages")
@@ -125,8 +120,7 @@ async def translate_texts(body: LibreTranslateRequest, models: ModelPool, limits
     """Return the JSON of a LibreTranslateResponse. Long texts are split outside of the event loop."""
     check_not_empty(body.q)
     check_text_limits(body.texts, limits)
-    if body.alternatives > limits.alternatives:
-        raise limit_error("alternatives", body.alternatives, limits.alternatives)
+    check_limit("alternatives", body.alternatives, limits.alternatives)
     prepared = await asyncio.to_thread(_prepare_texts, body, models)
     options = DecodeOptions(n_best=body.alternatives + 1) if body.alternatives else TEXT_ONLY
     translations = await _translate_sentences(prepared, options)
@@ -172,7 +166,7 @@ def _assemble_response(
         ]
         texts.append(ranks[0])
         alternatives.append(list(dict.fromkeys(other for other in ranks[1:] if other != ranks[0])))
-    detected = [_detection_record(text.detected) for text in prepared if text.detected is not None]
+    detected = [DetectionRecord(**text.detected._asdict()) for text in prepared if text.detected is not None]
     is_single = isinstance(body.q, str)
     response = LibreTranslateResponse(
         translated_text=texts[0] if is_single else texts,
@@ -182,18 +176,11 @@ def _assemble_response(
     return response.model_dump_json(by_alias=True, exclude_none=True)
 
 
-def _detection_record(language: DetectedLanguage) -> DetectionRecord:
-    return DetectionRecord(**language._asdict())
-
-
 def check_not_empty(text: str | list[str]) -> None:
     if text == "":
         raise ApiError(400, "Invalid request: q: is empty")
 
 
 def check_text_limits(texts: Sequence[str], limits: ServerLimits) -> None:
-    if len(texts) > limits.texts:
-        raise limit_error("texts", len(texts), limits.texts)
-    characters = sum(map(len, texts))
-    if characters > limits.characters:
-        raise limit_error("characters", characters, limits.characters)
+    check_limit("texts", len(texts), limits.texts)
+    check_limit("characters", sum(map(len, texts)), limits.characters)

@@ -7,7 +7,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,13 +15,13 @@ from weft.checkpoints.model_folder import folder_fingerprint, read_model_folder
 from weft.core.errors import UserError
 from weft.data.languages import LanguagePair
 from weft.decoding.constraints.request import Request
-from weft.inference.backends import Backend, BackendOptions, select_backend
+from weft.inference.backends import BackendOptions, select_backend
 from weft.inference.translation import Translation
 from weft.serve.batch_queue import TEXT_ONLY, BatchObserver, BatchQueue, DecodeOptions, PrefixCallback, TranslationJob
 from weft.serve.http_errors import ApiError
 from weft.serve.limits import ServerLimits
 from weft.serve.middleware import ServerMetrics
-from weft.serve.snapshot import ModelSnapshot, remove_stale_snapshots
+from weft.serve.model_copy import ModelCopy, remove_stale_copies
 from weft.serve.torch_backend import InspectionTask, InspectionWorker, TorchBackend
 from weft.text.sentences import SentenceSplitter
 
@@ -34,71 +33,61 @@ MAX_RETRY_SECONDS = 60.0  # longest pause between attempts to load a changed mod
 LOGGER = logging.getLogger("weft.serve")
 
 
-@dataclass(frozen=True)
 class LoadedModel:
-    """A model in memory. `text_queue` leads to the fastest backend, which returns text alone; `torch_queue` to torch.
+    """The model in a run folder or model folder, in memory. Raise UserError if it cannot be loaded.
 
-    Both are the same queue if torch is the fastest. `backend_reason` names the fastest backend, and why it was chosen.
+    Requests for text alone go to the fastest backend, all others to torch, which may be the fastest itself.
+    `backend_reason` names the fastest backend, and why it was chosen.
     """
 
-    snapshot: ModelSnapshot
-    torch: TorchBackend
-    text_queue: BatchQueue
-    torch_queue: BatchQueue
-    inspections: InspectionWorker
-    backend_reason: str
+    def __init__(self, path: Path, options: BackendOptions, limits: ServerLimits, observe: BatchObserver):
+        self._copy = ModelCopy(path)
+        folder, self.fingerprint = self._copy.folder, self._copy.fingerprint
+
+        def load_with_torch() -> Translator:
+            from weft.inference.loader import load_translator
+
+            return load_translator(folder, device=options.device, beam=options.beam)
+
+        try:
+            self._torch = TorchBackend(load_with_torch, options.beam)
+            selected = select_backend(folder, options, self._torch.translator)
+            is_torch = self._torch.is_loaded  # the warm-up may load torch as well
+            fastest, self.backend_reason = selected.backend, selected.reason
+            if fastest.source_codec.modality == "image":
+                raise UserError(f"{path}: this model reads images, and only text can be served")
+            list(fastest.stream([WARMUP_LINE]))
+            settings = read_model_folder(folder).config["translate"]
+            sampling = bool(settings["search"]["type"] == "sampling" or settings["mbr"]["samples"])
+        except BaseException:
+            self._copy.remove()
+            raise
+
+        def translate_text(_options: object, requests: Sequence[Request], _on_prefix: object) -> list[Translation]:
+            return list(fastest.stream(requests))
+
+        self._torch_queue = BatchQueue(self._torch, limits, 1, sampling, observe)
+        self._text_queue = self._torch_queue
+        if not is_torch:
+            self._text_queue = BatchQueue(translate_text, limits, fastest.concurrency, sampling, observe)
+        self.inspections = InspectionWorker(self._torch.translator_for, limits)
 
     def put(self, job: TranslationJob) -> None:
         is_text_only = job.options == TEXT_ONLY and job.on_prefix is None
         is_plain = is_text_only and all(request.is_plain and not request.protect for request in job.requests)
-        (self.text_queue if is_plain else self.torch_queue).put(job)
+        (self._text_queue if is_plain else self._torch_queue).put(job)
 
     @property
     def waiting(self) -> int:
-        return sum(queue.waiting for queue in {self.text_queue, self.torch_queue})
+        return sum(queue.waiting for queue in {self._text_queue, self._torch_queue})
 
     def close(self) -> None:
         """Finish what was accepted, then release everything."""
-        for queue in {self.text_queue, self.torch_queue}:
+        for queue in {self._text_queue, self._torch_queue}:
             queue.close()
         self.inspections.close()
-        self.torch.close()
-        self.snapshot.remove()
-
-
-def load_served_model(path: Path, options: BackendOptions, limits: ServerLimits, observe: BatchObserver) -> LoadedModel:
-    """Load the model in a run folder or model folder. Raise UserError if that fails."""
-    snapshot = ModelSnapshot(path)
-    folder = snapshot.folder
-
-    def load_with_torch() -> Translator:
-        from weft.inference.loader import load_translator
-
-        return load_translator(folder, device=options.device, beam=options.beam)
-
-    try:
-        torch = TorchBackend(load_with_torch, options.beam)
-        selected = select_backend(folder, options, torch.translator)
-        fast: Backend | None = None if torch.is_loaded else selected.backend  # the warm-up may load torch as well
-        if selected.backend.source_codec.modality == "image":
-            raise UserError(f"{path}: this model reads images, and only text can be served")
-        list(selected.backend.stream([WARMUP_LINE]))
-        settings = read_model_folder(folder).config["translate"]
-        sampling = bool(settings["search"]["type"] == "sampling" or settings["mbr"]["samples"])
-    except BaseException:
-        snapshot.remove()
-        raise
-    queue = torch_queue = BatchQueue(torch, limits, 1, sampling, observe)
-    if fast is not None:
-        queue = BatchQueue(
-            lambda _options, requests, _on_prefix: list(fast.stream(requests)),
-            limits,
-            fast.concurrency,
-            sampling,
-            observe,
-        )
-    worker = InspectionWorker(torch.translator_for, limits)
-    return LoadedModel(snapshot, torch, queue, torch_queue, worker, selected.reason)
+        self._torch.close()
+        self._copy.remove()
 
 
 class ServedModel:
@@ -128,7 +117,7 @@ class ServedModel:
 
     @property
     def fingerprint(self) -> str:
-        return self._loaded.snapshot.fingerprint
+        return self._loaded.fingerprint
 
     @property
     def waiting(self) -> int:
@@ -184,13 +173,9 @@ class ServedModel:
         async with self._reloading:
             await asyncio.gather(*self._closing, asyncio.to_thread(self._loaded.close))
 
-    def close_unused(self) -> None:
-        """Close a model that has not served any request."""
-        self._loaded.close()
-
     def _load(self) -> LoadedModel:
         observe = self._metrics.batches.labels(self.name).observe
-        return load_served_model(self.path, self._options, self._limits, observe)
+        return LoadedModel(self.path, self._options, self._limits, observe)
 
 
 class ModelPool:
@@ -282,14 +267,13 @@ def load_model_pool(
     metrics: ServerMetrics,
 ) -> ModelPool:
     """Load the models in these folders. If one cannot be loaded, close all and raise UserError."""
-    remove_stale_snapshots()
+    remove_stale_copies()
     models: list[ServedModel] = []
     try:
         for name, path, pair in zip(model_names(paths), paths, pairs, strict=True):
             models.append(ServedModel(name, path, pair, options, limits, metrics))
     except BaseException:
-        for model in models:
-            model.close_unused()
+        asyncio.run(ModelPool(models).close())
         raise
     return ModelPool(models)
 

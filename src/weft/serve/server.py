@@ -19,7 +19,7 @@ from weft.serve.app import create_app
 from weft.serve.connections import LimitedListener
 from weft.serve.dependencies import ServerContext
 from weft.serve.limits import ServerLimits
-from weft.serve.snapshot import remove_snapshots
+from weft.serve.model_copy import remove_model_copies
 
 EXIT_INTERRUPTED = 130
 LISTEN_BACKLOG = 1024  # connections that wait to be accepted
@@ -37,15 +37,10 @@ class StopHandler:
 
     def __call__(self, _number: int, _frame: object) -> None:
         if self._is_stopping:
-            remove_snapshots()
-            exit_process(EXIT_INTERRUPTED)
+            remove_model_copies()
+            os._exit(EXIT_INTERRUPTED)  # whatever the threads do
         self._is_stopping = True
         self._stop()
-
-
-def exit_process(code: int) -> None:
-    """End this process, whatever its threads do."""
-    os._exit(code)
 
 
 @contextmanager
@@ -76,12 +71,12 @@ def run_server(
     raise_file_limit(context.limits.connections)
     logging.basicConfig(format="weft: %(message)s", level=logging.WARNING)
     logging.getLogger("weft.serve").setLevel(logging.INFO)
-    for name in ("uvicorn", "python_multipart"):  # their warnings are about requests, so any client could cause them
-        logging.getLogger(name).setLevel(logging.CRITICAL if name == "python_multipart" else logging.ERROR)
+    logging.getLogger("uvicorn").setLevel(logging.ERROR)  # any client could cause warnings about its requests
+    logging.getLogger("python_multipart").setLevel(logging.CRITICAL)
     try:
         asyncio.run(_serve(context, listener, hosts, watch_seconds))
     finally:
-        remove_snapshots()
+        remove_model_copies()
 
 
 async def _serve(
@@ -100,7 +95,7 @@ async def _serve(
     def reload() -> None:
         start_task(context.models.reload(context.models.all))
 
-    stop_handler = StopHandler(lambda: loop.call_soon_threadsafe(stop))
+    stop_handler = StopHandler(stop)
 
     def handle_signals() -> None:
         for number in (signal.SIGINT, signal.SIGTERM):

@@ -6,9 +6,9 @@ import asyncio
 import logging
 import time
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
-from pydantic import Field, TypeAdapter
+from pydantic import BeforeValidator, ConfigDict, Field, TypeAdapter
 
 from weft.checkpoints.run_log import LogRecord, curve_points
 from weft.core.errors import UserError
@@ -16,7 +16,6 @@ from weft.serve.schemas import ApiRecord
 from weft.visualize.run_monitor import (
     RunMonitor,
     RunState,
-    ValidationSample,
     downsample,
     numeric_fields,
     select_outputs,
@@ -30,6 +29,8 @@ MAX_SAMPLE_OUTPUTS, MAX_SAMPLES, MAX_DIAGNOSES = 12, 10, 20
 MAX_CHARACTERS = 1000  # per text
 TRAINING_CURVES = ("loss", "learning_rate", "gradient_norm", "tokens_per_second", "accuracy")
 
+ShortText: TypeAlias = Annotated[str, BeforeValidator(lambda text: str(text)[:MAX_CHARACTERS])]
+
 
 class CurveRecord(ApiRecord):
     """Values by step. Long curves are reduced to the points that make the same picture."""
@@ -42,25 +43,27 @@ class SampleOutputRecord(ApiRecord):
     """The translation of a sample at a step."""
 
     step: int
-    text: str
+    text: ShortText
 
 
 class SampleRecord(ApiRecord):
     """A sentence of the validation data, and its translations over time."""
 
-    source: str
-    reference: str
+    source: ShortText
+    reference: ShortText
     outputs: list[SampleOutputRecord]
 
 
 class DiagnosisRecord(ApiRecord):
     """A problem that was diagnosed during training."""
 
+    model_config = ConfigDict(extra="ignore")  # the log may have more fields
+
     step: int
-    diagnosis: str
-    observation: str
-    cause: str
-    advice: str
+    diagnosis: ShortText
+    observation: ShortText = ""
+    cause: ShortText = ""
+    advice: ShortText = ""
 
 
 class BestScoreRecord(ApiRecord):
@@ -85,7 +88,9 @@ class TrainingRunRecord(ApiRecord):
     step: int
     total_steps: Annotated[int | None, Field(description="null if not known yet.")]
     epoch: int
-    progress: Annotated[float | None, Field(description="From 0 to 1; null if not known yet.")]
+    progress: Annotated[
+        float | None, Field(validation_alias="fraction", description="From 0 to 1; null if not known yet.")
+    ]
     elapsed_seconds: float
     remaining_seconds: float | None
     silent_seconds: Annotated[float, Field(description="Since the last line of the log.")]
@@ -131,26 +136,24 @@ def _refresh(run: RunMonitor) -> bool:
 
 
 def _run_record(run: RunMonitor, *, readable: bool) -> TrainingRunRecord:
-    progress, best = run.progress(), run.best()
-    reports, validations = run.history.reports, run.history.validations
-    metrics = [name for record in validations[-1:] for name in numeric_fields(record)]
-    return TrainingRunRecord(
-        name=run.name,
-        state=progress.state,
-        readable=readable,
-        step=progress.step,
-        total_steps=progress.total_steps,
-        epoch=progress.epoch,
-        progress=progress.fraction,
-        elapsed_seconds=progress.elapsed_seconds,
-        remaining_seconds=progress.remaining_seconds,
-        silent_seconds=progress.silent_seconds,
-        best_metric=run.plan.best_metric if run.plan else None,
-        best=None if best is None else BestScoreRecord(step=best.step, value=best.value),
-        training=_curve_records(reports, TRAINING_CURVES),
-        validation=_curve_records(validations, metrics),
-        samples=[_sample_record(sample) for sample in validation_samples([run])[:MAX_SAMPLES]],
-        diagnoses=[_diagnosis_record(finding) for finding in run.history.findings[-MAX_DIAGNOSES:]],
+    history = run.history
+    metrics = [name for record in history.validations[-1:] for name in numeric_fields(record)]
+    samples = [
+        sample._replace(outputs=select_outputs(sample.outputs, MAX_SAMPLE_OUTPUTS))
+        for sample in validation_samples([run])[:MAX_SAMPLES]
+    ]
+    return TrainingRunRecord.model_validate(
+        {
+            **run.progress()._asdict(),
+            "name": run.name,
+            "readable": readable,
+            "best_metric": run.plan.best_metric if run.plan else None,
+            "best": run.best(),
+            "training": _curve_records(history.reports, TRAINING_CURVES),
+            "validation": _curve_records(history.validations, metrics),
+            "samples": samples,
+            "diagnoses": history.findings[-MAX_DIAGNOSES:],
+        }
     )
 
 
@@ -161,20 +164,3 @@ def _curve_records(records: Sequence[LogRecord], names: Sequence[str]) -> dict[s
         for name, curve in curves.items()
         if curve
     }
-
-
-def _sample_record(sample: ValidationSample) -> SampleRecord:
-    outputs = [
-        SampleOutputRecord(step=output.step, text=output.text[:MAX_CHARACTERS])
-        for output in select_outputs(sample.outputs, MAX_SAMPLE_OUTPUTS)
-    ]
-    return SampleRecord(
-        source=sample.source[:MAX_CHARACTERS], reference=sample.reference[:MAX_CHARACTERS], outputs=outputs
-    )
-
-
-def _diagnosis_record(finding: LogRecord) -> DiagnosisRecord:
-    texts = {
-        name: str(finding.get(name, ""))[:MAX_CHARACTERS] for name in ("diagnosis", "observation", "cause", "advice")
-    }
-    return DiagnosisRecord(step=finding["step"], **texts)

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, TypeAlias
 from torch import Tensor
 
 from weft.checkpoints.checkpoint import Checkpoint, save_checkpoint
-from weft.checkpoints.data_files import read_json_as
+from weft.checkpoints.file_formats import read_json_as
 from weft.checkpoints.trained_model import TrainedModel, model_weights, save_model
 from weft.config.recipe import load_recipe
 from weft.core.errors import UserError

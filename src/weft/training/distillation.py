@@ -15,8 +15,7 @@ from typing import BinaryIO
 
 import torch
 
-from weft.checkpoints.model_extras import has_shortlist
-from weft.checkpoints.model_folder import find_model, model_fingerprint
+from weft.checkpoints.model_folder import find_model, has_shortlist, model_fingerprint
 from weft.checkpoints.trained_model import TrainedModel, load_model_recipe, model_weights
 from weft.config.model_config import InferenceConfig
 from weft.config.recipe import Recipe, load_recipe

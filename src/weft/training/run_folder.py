@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from weft.checkpoints import model_folder
-from weft.checkpoints.data_files import read_json_as, write_json
+from weft.checkpoints.file_formats import read_json_as, write_json
 from weft.checkpoints.model_folder import load_tokenizers, save_tokenizers
 from weft.checkpoints.run_log import LOG_FILE
 from weft.config.recipe import Recipe

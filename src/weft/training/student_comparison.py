@@ -10,8 +10,7 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-from weft.checkpoints.model_extras import has_shortlist
-from weft.checkpoints.model_folder import WEIGHTS_FILE, ModelFolder, RecipeNode, read_model_folder
+from weft.checkpoints.model_folder import WEIGHTS_FILE, ModelFolder, RecipeNode, has_shortlist, read_model_folder
 from weft.config.yaml_files import dump_yaml_inline
 from weft.core.formatting import pluralize
 from weft.inference.backends import Backend, BackendOptions, make_ctranslate2_backend, reasons_against_ctranslate2

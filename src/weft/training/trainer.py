@@ -15,7 +15,7 @@ from typing import Any, Literal
 from torch import Tensor
 
 from weft.checkpoints.checkpoint import Checkpoint, save_checkpoint
-from weft.checkpoints.data_files import parse_json_as
+from weft.checkpoints.file_formats import parse_json_as
 from weft.checkpoints.run_log import TrainingHistory, read_history
 from weft.checkpoints.trained_model import copy_weights, model_weights, save_model
 from weft.config.recipe import Recipe

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from weft.checkpoints.data_files import read_json_as
+from weft.checkpoints.file_formats import read_json_as
 from weft.checkpoints.manifest import MANIFEST_FILE
 from weft.checkpoints.model_folder import WEIGHTS_FILE, find_model
 from weft.checkpoints.run_log import (

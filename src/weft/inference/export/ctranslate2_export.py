@@ -8,8 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
-from weft.checkpoints.model_extras import load_shortlist
-from weft.checkpoints.model_folder import ModelFolder
+from weft.checkpoints.model_folder import ModelFolder, load_shortlist
 from weft.inference.capabilities import (
     closest_ctranslate2_search,
     ctranslate2_differences,

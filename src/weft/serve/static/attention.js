@@ -1,10 +1,8 @@
 // Attention between the words of both sides: any layer and head.
 
-import { element } from "./dom.js";
+import { element, select } from "./dom.js";
 import { heatmap } from "./heatmap.js";
 import { state } from "./state.js";
-import { select } from "./system.js";
-import { selectWeights } from "./weights.js";
 
 export const title = "Attention";
 
@@ -20,6 +18,17 @@ export async function render(system, onChange) {
     row.addEventListener("mouseleave", () => system.highlight(null));
   });
   return [...(hasChoice ? [headSelector(layers, onChange)] : []), ...remarks.map((remark) => element("p", { class: "note" }, remark)), table];
+}
+
+// The weights to show: of a head, the mean of a layer, or those that the decoder returns.
+export function selectWeights({ weights, layers }) {
+  const layer = layers[Number(state.layer) - 1];
+  if (!layer) return weights;
+  return layer[Number(state.head) - 1] ?? mean(layer);
+}
+
+function mean(heads) {
+  return heads[0].map((row, r) => row.map((_, c) => heads.reduce((sum, head) => sum + head[r][c], 0) / heads.length));
 }
 
 export function highlight(system, index) {

@@ -1,7 +1,7 @@
 // A chart of one metric: the curves of all runs. Point at it, or move with the arrow keys, to read its values.
 
 import { element, svg } from "./dom.js";
-import { inlineMarker, marker } from "./markers.js";
+import { colorClass, inlineMarker, marker } from "./markers.js";
 import { makeScale, shortNumber } from "./scale.js";
 
 const HEIGHT = 200;
@@ -68,7 +68,7 @@ export class Chart {
   // Next to a training curve, validations are markers without a line.
   drawCurve(curve) {
     const points = curve.steps.map((step, n) => [this.x(step), this.y(curve.values[n])]);
-    const line = svg("polyline", { class: `r${curve.run % 6}`, points: points.map(([x, y]) => `${x.toFixed(1)},${y.toFixed(1)}`).join(" ") });
+    const line = svg("polyline", { class: colorClass(curve.run), points: points.map(([x, y]) => `${x.toFixed(1)},${y.toFixed(1)}`).join(" ") });
     const marked = curve.validation ? thinOut(points) : points.slice(-1);
     return [...(curve.validation && this.mixed ? [] : [line]), ...marked.map(([x, y]) => marker(curve.run, x, y, { hollow: curve.validation }))];
   }
@@ -80,7 +80,7 @@ export class Chart {
       svg("line", { class: "cursor", x1: x, x2: x, y1: TOP, y2: HEIGHT - BOTTOM }),
       ...this.curves.map(({ run, steps, values }) => {
         const index = indexAt(steps, this.cursor);
-        return svg("circle", { class: `r${run % 6} filled`, cx: this.x(steps[index]), cy: this.y(values[index]), r: 3 });
+        return svg("circle", { class: `${colorClass(run)} filled`, cx: this.x(steps[index]), cy: this.y(values[index]), r: 3 });
       }),
       this.stepLabel(this.cursor, `step ${formatStep(this.cursor)}`, "current"),
     ];

@@ -30,6 +30,17 @@ export const percent = (share) => `${share >= 0.0995 ? Math.round(100 * share) :
 
 export const displayToken = (token) => token.replace(/^▁(?=.)/u, "").replaceAll("▁", "␣");
 
+let selects = 0;
+
+// A labeled select element.
+export function select(name, options, value, onSelect) {
+  const id = `select-${(selects += 1)}`;
+  const items = options.map(([option, label]) => element("option", { value: option, selected: option === value }, label));
+  const field = element("select", { id, "data-name": name }, ...items);
+  field.addEventListener("change", () => onSelect(field.value));
+  return element("div", { class: "field" }, element("label", { for: id }, name), field);
+}
+
 // Arrow keys move the focus between these elements; Tab reaches one of them (roving tabindex).
 export function moveFocusWithArrows(nodes, { keys = ["ArrowLeft", "ArrowRight"], first = 0 } = {}) {
   nodes.forEach((node, index) => {

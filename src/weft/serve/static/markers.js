@@ -2,7 +2,6 @@
 
 import { svg } from "./dom.js";
 
-export const COLORS = 6;
 const SHAPES = [
   (r) => `M${-r},0a${r},${r} 0 1,0 ${2 * r},0a${r},${r} 0 1,0 ${-2 * r},0Z`,
   (r) => `M0,${-1.25 * r}L${1.15 * r},${0.85 * r}H${-1.15 * r}Z`,
@@ -12,9 +11,11 @@ const SHAPES = [
   (r) => `M0,${1.25 * r}L${1.15 * r},${-0.85 * r}H${-1.15 * r}Z`,
 ];
 
+export const colorClass = (run) => `r${run % SHAPES.length}`;
+
 export function marker(run, x, y, { hollow = false, radius = 4.5 } = {}) {
-  const shape = SHAPES[run % COLORS](radius);
-  return svg("path", { class: `r${run % COLORS} ${hollow ? "hollow" : "filled"}`, d: shape, transform: `translate(${x.toFixed(1)} ${y.toFixed(1)})` });
+  const shape = SHAPES[run % SHAPES.length](radius);
+  return svg("path", { class: `${colorClass(run)} ${hollow ? "hollow" : "filled"}`, d: shape, transform: `translate(${x.toFixed(1)} ${y.toFixed(1)})` });
 }
 
 // A marker inside a line of text.

@@ -2,9 +2,9 @@
 
 import { openAlternatives } from "./alternatives.js";
 import { inspect, stream } from "./api.js";
-import { element, moveFocusWithArrows, percent, setVariable } from "./dom.js";
+import { selectWeights } from "./attention.js";
+import { element, moveFocusWithArrows, percent, select, setVariable } from "./dom.js";
 import { state } from "./state.js";
-import { selectWeights } from "./weights.js";
 
 const BEAMS = ["", "1", "2", "3", "4", "5", "8", "12", "16"];
 const HIGHLIGHT_FROM = 0.15; // attention weight
@@ -146,15 +146,4 @@ export class System {
 function describeAttention({ source }, weights, word) {
   const best = weights.map((weight, column) => [weight, source[column]]).sort(([a], [b]) => b - a);
   return `${word.name} attends to ${best.slice(0, 3).map(([weight, name]) => `${name} ${percent(weight)}`).join(", ")}`;
-}
-
-let selects = 0;
-
-// A labeled select element.
-export function select(name, options, value, onSelect) {
-  const id = `select-${(selects += 1)}`;
-  const items = options.map(([option, label]) => element("option", { value: option, selected: option === value }, label));
-  const field = element("select", { id, "data-name": name }, ...items);
-  field.addEventListener("change", () => onSelect(field.value));
-  return element("div", { class: "field" }, element("label", { for: id }, name), field);
 }

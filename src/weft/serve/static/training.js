@@ -3,7 +3,7 @@
 import { fetchTraining, onKeyEntered } from "./api.js";
 import { Chart } from "./chart.js";
 import { element } from "./dom.js";
-import { inlineMarker } from "./markers.js";
+import { colorClass, inlineMarker } from "./markers.js";
 import { initTheme } from "./theme.js";
 
 const UPDATE_PAUSE = 3000; // milliseconds
@@ -74,7 +74,7 @@ function runCard(run, number) {
     "article",
     { class: "run" },
     element("div", { class: "top" }, toggle, element("strong", {}, describeState(run))),
-    element("progress", { max: 1, value: run.progress ?? 0, class: `r${number % 6}`, "aria-label": `Progress of ${run.name}` }),
+    element("progress", { max: 1, value: run.progress ?? 0, class: colorClass(number), "aria-label": `Progress of ${run.name}` }),
     element("p", { class: "note" }, numbers.filter(Boolean).join(" · ")),
   );
 }

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from weft.checkpoints.manifest import check_manifest, write_manifest
-from weft.checkpoints.model_extras import lock_model_folder, replace_model_folder
+from weft.checkpoints.model_folder import lock_model_folder, replace_model_folder
 from weft.core.errors import UserError
 from weft.core.files import path_lock
 

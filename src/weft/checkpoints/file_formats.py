@@ -1,4 +1,4 @@
-"""Reads and writes the JSON and safetensors files of a folder; every error names the file and says what to do."""
+"""JSON and safetensors files of a folder; every error names the file and says what to do."""
 
 import json
 import os
@@ -11,13 +11,13 @@ from typing import Any, TypeVar
 from pydantic import TypeAdapter, ValidationError
 from safetensors import SafetensorError
 
-from weft.checkpoints.manifest import COPY_ADVICE
 from weft.core.errors import UserError
 from weft.core.files import read_bounded
 
-DataclassT = TypeVar("DataclassT")
-
 MAX_JSON_BYTES = 2**26  # these files describe a model; its weights are elsewhere
+COPY_ADVICE = "copy the folder again or take another copy"
+
+RecordT = TypeVar("RecordT")
 
 
 def read_json_object(path: Path) -> dict[str, Any]:
@@ -33,13 +33,13 @@ def read_json_object(path: Path) -> dict[str, Any]:
     return node
 
 
-def read_json_as(path: Path, kind: type[DataclassT]) -> DataclassT:
+def read_json_as(path: Path, kind: type[RecordT]) -> RecordT:
     """The JSON object in a file as a dataclass; unknown keys are ignored."""
     return parse_json_as(read_json_object(path), kind, path)
 
 
-def parse_json_as(node: dict[str, Any], kind: type[DataclassT], path: Path) -> DataclassT:
-    """A JSON object that was read from `path`, as a dataclass."""
+def parse_json_as(node: dict[str, Any], kind: type[RecordT], path: Path) -> RecordT:
+    """A JSON object that was read from `path`, as a dataclass or pydantic model."""
     try:
         return TypeAdapter(kind).validate_python(node)
     except ValidationError as error:

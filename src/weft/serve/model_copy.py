@@ -13,11 +13,11 @@ from weft.checkpoints.model_folder import find_model, folder_fingerprint
 from weft.core.errors import UserError
 from weft.core.files import path_lock
 
-SNAPSHOT_PREFIX = "weft-serve-"
-ACTIVE_SNAPSHOTS: set[ModelSnapshot] = set()  # of this process
+COPY_PREFIX = "weft-serve-"
+ACTIVE_COPIES: set[ModelCopy] = set()  # of this process
 
 
-class ModelSnapshot:
+class ModelCopy:
     """A copy of a model folder, checked against its manifest. `fingerprint` is equal for equal models.
 
     The copy is locked while it is in use, so that neither the system (systemd-tmpfiles after ten days) nor another
@@ -26,7 +26,7 @@ class ModelSnapshot:
 
     def __init__(self, path: Path):
         self._stack = ExitStack()
-        ACTIVE_SNAPSHOTS.add(self)
+        ACTIVE_COPIES.add(self)
         try:
             self.folder = _copy_model(find_model(path), self._make_folder() / "model")
             self.fingerprint = folder_fingerprint(self.folder)
@@ -35,29 +35,29 @@ class ModelSnapshot:
             raise
 
     def remove(self) -> None:
-        ACTIVE_SNAPSHOTS.discard(self)
+        ACTIVE_COPIES.discard(self)
         self._stack.close()
 
     def _make_folder(self) -> Path:
         """Make a folder that gets its final name once it is locked: a folder of that name without a lock is stale."""
-        temporary = Path(tempfile.mkdtemp(prefix=f".{SNAPSHOT_PREFIX}"))
+        temporary = Path(tempfile.mkdtemp(prefix=f".{COPY_PREFIX}"))
         self._stack.enter_context(path_lock(temporary))
         folder = temporary.rename(temporary.with_name(temporary.name.removeprefix(".")))
         self._stack.callback(shutil.rmtree, folder, ignore_errors=True)
         return folder
 
 
-def remove_snapshots() -> None:
+def remove_model_copies() -> None:
     """Remove every copy of this process, even one that is still being made or used."""
-    for snapshot in list(ACTIVE_SNAPSHOTS):
-        snapshot.remove()
+    for copy in list(ACTIVE_COPIES):
+        copy.remove()
 
 
-def remove_stale_snapshots() -> None:
+def remove_stale_copies() -> None:
     """Remove the copies of servers that were killed."""
     if sys.platform == "win32":
         return  # folders cannot be locked there, so stale ones cannot be recognized
-    for path in Path(tempfile.gettempdir()).glob(f"{SNAPSHOT_PREFIX}*"):
+    for path in Path(tempfile.gettempdir()).glob(f"{COPY_PREFIX}*"):
         with path_lock(path) as is_free:
             if is_free:
                 shutil.rmtree(path, ignore_errors=True)  # leaves links and the folders of other users
