@@ -7,7 +7,7 @@ import pytest
 
 from unit.models import TRANSFORMER, save_model_folder, untrained_model
 from weft.checkpoints.model_folder import read_model_folder
-from weft.inference.export.ctranslate2_spec import (
+from weft.inference.export.ctranslate2_converter import (
     WeightBits,
     max_integer,
     quantize_rows,

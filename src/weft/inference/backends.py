@@ -18,11 +18,11 @@ from weft.core.errors import UserError
 from weft.core.lazy import Lazy
 from weft.decoding.constraints.request import Request
 from weft.inference.capabilities import (
+    CTranslate2Precision,
     closest_ctranslate2_search,
     ctranslate2_differences,
     unsupported_by_ctranslate2,
 )
-from weft.inference.export.ctranslate2_export import CTranslate2Precision
 from weft.inference.translation import Translation
 
 ItemT = TypeVar("ItemT")

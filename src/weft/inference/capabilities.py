@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, cast
 
 from weft.checkpoints.model_folder import ModelFolder, RecipeNode
 from weft.core.errors import ConfigProblem, UserError
@@ -195,6 +195,7 @@ def attention_obstacle(trained: TrainedModel) -> str:
 
 # Export formats, judged from the model folder
 
+CTranslate2Precision: TypeAlias = Literal["float32", "int16", "int8"]
 CTRANSLATE2_ACTIVATIONS = ("relu", "gelu", "swiglu")
 NEUTRAL_SETTINGS = {
     "ctc_weight": 0.0,

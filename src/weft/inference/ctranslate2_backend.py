@@ -28,10 +28,8 @@ from weft.core.codec import EOS, NUM_SPECIAL_TOKENS, Codec
 from weft.data.text_files import replace_line_breaks
 from weft.decoding.constraints.request import Request
 from weft.inference.backends import batch_by_length
-from weft.inference.capabilities import CTranslate2Search
-from weft.inference.export.ctranslate2_export import CTranslate2Precision, convert_to_ctranslate2
-from weft.inference.export.ctranslate2_spec import WeightBits
-from weft.inference.export.ctranslate2_vocabulary import token_names
+from weft.inference.capabilities import CTranslate2Precision, CTranslate2Search
+from weft.inference.export.ctranslate2_converter import WeightBits, convert_to_ctranslate2, token_names
 from weft.inference.translation import EMPTY_OUTPUT, Alternative, Translation
 from weft.text.lexical_shortlist import Shortlist
 
