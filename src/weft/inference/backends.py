@@ -35,18 +35,14 @@ class Backend(Protocol):
     """A model ready to translate: one translation per line, in order; a line does not depend on the others.
 
     torch (translator.py) supports every model and request; CTranslate2 (ctranslate2_backend.py) some models, without
-    constraints.
+    constraints. concurrency: how many threads should call it at the same time.
     """
 
     @property
-    def source_codec(self) -> Codec:
-        """Encodes the source."""
-        ...
+    def source_codec(self) -> Codec: ...
 
     @property
-    def concurrency(self) -> int:
-        """How many threads should call it at the same time."""
-        ...
+    def concurrency(self) -> int: ...
 
     def stream(self, lines: Iterable[str | Request]) -> Iterator[Translation]:
         """Translate lines as they are read; memory does not grow with their number."""

@@ -35,6 +35,7 @@ from weft.text.lexical_shortlist import Shortlist
 
 BATCH_TOKENS = 512  # padding included; the activations of larger batches do not fit into the processor's cache
 LIMIT_BATCH_SIZE = 16  # lines at their length limit that are searched, or outputs that are scored, by one worker
+SEARCH_OPTIONS = {"return_end_token": True, "return_scores": True, "max_input_length": 0, "min_decoding_length": 0}
 VNNI_FLAGS = frozenset(("avx512_vnni", "avx_vnni"))  # int8 products are added in 32 bits
 ARM_MACHINES = ("aarch64", "arm64")  # here too
 CPU_INFO_FILE = Path("/proc/cpuinfo")
@@ -191,11 +192,8 @@ class CTranslate2Backend:
             beam_size=self.search.beam,
             num_hypotheses=self.search.beam,
             length_penalty=self.search.alpha,
-            return_end_token=True,
-            return_scores=True,
-            max_input_length=0,
-            min_decoding_length=0,
             max_decoding_length=limit,
+            **SEARCH_OPTIONS,
         )
         return results
 
@@ -239,11 +237,8 @@ def _search_by_limit(library: Any, lines: Sequence[tuple[list[str], int]], searc
             patience=2,
             num_hypotheses=2 * search.beam if search.beam > 1 else 1,
             length_penalty=search.alpha,
-            return_end_token=True,
-            return_scores=True,
-            max_input_length=0,
-            min_decoding_length=0,
             max_decoding_length=limit,
+            **SEARCH_OPTIONS,
         )
         results |= zip(rows, found, strict=True)
     return [results[row] for row in range(len(lines))]

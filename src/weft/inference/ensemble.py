@@ -15,6 +15,7 @@ from weft.checkpoints.trained_model import TrainedModel, load_model
 from weft.config.model_config import FusionConfig
 from weft.core.codec import EOS
 from weft.core.errors import UserError
+from weft.core.formatting import pluralize
 from weft.core.padded import Padded
 from weft.core.state import State, StepFunction, StepOutput
 from weft.data.batches import RowArray, pad_rows
@@ -113,7 +114,7 @@ def ensemble_weights(options: EnsembleOptions) -> tuple[float, ...]:
     count = 1 + len(options.folders)
     weights = (1.0,) * count if options.weights is None else options.weights
     if len(weights) != count:
-        numbers = "1 number" if len(weights) == 1 else f"{len(weights)} numbers"
+        numbers = pluralize(len(weights), "number")
         raise UserError(f"weights: got {numbers} for {count} models: give one for each, in the order of the models")
     if not all(math.isfinite(weight) and weight > 0 for weight in weights):
         raise UserError(f"weights: got {', '.join(f'{weight:g}' for weight in weights)}: each should be positive")

@@ -23,10 +23,10 @@ from weft.core.hardware import select_device
 from weft.decoding.beam import BeamSearch
 from weft.decoding.constraints.word_trie import EncodeLines, WordListConstraint, read_word_list
 from weft.decoding.ctc_decoder import PrefixBeamDecoder
+from weft.decoding.sampling import Sampling
 from weft.decoding.search import FrameDecoder, FrameDecoderContext, LanguageModel, Search
 from weft.inference.capabilities import (
     check_ensemble_member,
-    check_mbr,
     check_n_best,
     check_overrides,
     check_settings,
@@ -40,7 +40,7 @@ from weft.inference.ensemble import (
     load_external_language_model,
     load_fused_language_model,
 )
-from weft.inference.mbr import MBRSelector, make_sampling_search
+from weft.inference.mbr import MBRSelector
 from weft.inference.translator import Translator
 from weft.text.tokenizer import Tokenizer
 
@@ -75,7 +75,7 @@ def load_translator(
         )
     check_overrides(trained, overrides)
     settings = _effective_settings(trained, overrides, beam, n_best)
-    check_settings(trained, settings, overrides, beam, n_best)
+    check_settings(trained, settings, overrides)
     uses_shortlist = shortlist or settings.shortlist
     if uses_shortlist:
         check_shortlist(trained, settings, is_ensemble=ensemble is not None and bool(ensemble.folders))
@@ -98,7 +98,6 @@ def override_translator_search(
     """The translator with another beam size and number of alternatives. overrides: those that it was loaded with."""
     trained = translator.trained
     settings = _effective_settings(trained, overrides, beam, n_best)
-    check_mbr(settings.mbr, beam, n_best)
     return replace(
         translator,
         settings=settings,
@@ -112,11 +111,11 @@ def _effective_settings(
     trained: TrainedModel, overrides: Sequence[str], beam: int | None, n_best: int | None
 ) -> DecodingConfig:
     """The section `translate` of the model's recipe, with overrides, then with this beam size and n-best size."""
-    check_n_best(trained, beam, n_best)
     settings = trained.recipe.translate
     if overrides:
         node: dict[str, PlainData] = {"translate": to_dict(settings, REGISTRY)}
         settings = read_config(node, InferenceConfig, overrides).translate
+    check_n_best(trained, settings.mbr, beam, n_best)
     if beam is None and n_best is None:
         return settings
     slot = "search" if trained.model.has_decoder else "frame_decoder"
@@ -157,7 +156,11 @@ def with_beam(
 
 
 def _make_search(settings: DecodingConfig) -> Search:
-    return make_sampling_search(settings) if settings.mbr.samples else settings.search()
+    """The search; for minimum Bayes risk, sampling, with the settings of `translate.search` if that is sampling."""
+    if not settings.mbr.samples:
+        return settings.search()
+    kind, arguments = unwrap_factory(cast(ComponentFactory, settings.search))
+    return Sampling(**{**(arguments if kind is Sampling else {}), "n_best": settings.mbr.samples})
 
 
 def _make_mbr_selector(trained: TrainedModel, settings: DecodingConfig, n_best: int | None) -> MBRSelector | None:

@@ -25,7 +25,7 @@ from weft.inference.backends import batch_by_length, process_windows
 from weft.inference.loader import load_model_on_device
 from weft.inference.step_functions import max_source_length, max_target_length, model_steps
 from weft.inference.translation import finite_or_none
-from weft.inference.translation_io import report_truncated_sources, write_lines
+from weft.inference.translation_io import report_truncated, write_lines
 
 MAX_EXPONENT = 700.0  # exp of more overflows
 
@@ -131,7 +131,9 @@ def read_scored_pairs(scorer: Scorer, files: Sequence[Path]) -> Iterable[tuple[s
 
 
 def write_scores(scorer: Scorer, files: Sequence[Path], output: Path | None, *, as_json: bool) -> None:
-    """Write a line for each pair; report truncated sources and totals on standard error."""
+    """Write a line for each pair: log-probability, number of tokens and perplexity, or a JSON record. Report truncated
+    sources and totals on standard error.
+    """
     totals, truncated = ScoreTotals(), list[int]()
 
     def lines() -> Iterator[str]:
@@ -140,16 +142,12 @@ def write_scores(scorer: Scorer, files: Sequence[Path], output: Path | None, *, 
             totals = totals.plus(pair)
             if pair.truncated:
                 truncated.append(number)
-            yield _format_json(pair) if as_json else _format_columns(pair)
+            columns = f"{pair.score:.6f}\t{len(pair.tokens)}\t{pair.perplexity:.4f}\n"
+            yield _format_json(pair) if as_json else columns
 
     write_lines(lines(), output)
-    report_truncated_sources("sources", max_source_length(scorer.trained), truncated)
+    report_truncated(truncated, max_source_length(scorer.trained), scorer.trained.source_tokenizer)
     print(f"weft: {totals}", file=sys.stderr)
-
-
-def _format_columns(pair: ScoredPair) -> str:
-    """Log-probability, number of tokens and perplexity, separated by tabs."""
-    return f"{pair.score:.6f}\t{len(pair.tokens)}\t{pair.perplexity:.4f}\n"
 
 
 def _format_json(pair: ScoredPair) -> str:

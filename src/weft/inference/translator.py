@@ -186,18 +186,15 @@ class Translator:
         return PhraseTokenizer(self.trained.target_tokenizer)
 
     def _compile_constraints(self, requests: Sequence[Request]) -> list[TokenConstraints]:
-        if all(request.is_plain for request in requests):
-            return [UNCONSTRAINED] * len(requests)
-        if self.frame_decoder is not None:
-            raise UserError(
-                "this model has no decoder, so its outputs cannot be constrained: prefixes, phrases, a glossary and "
-                "vocabularies need one"
-            )
-        compiled = []
+        compiled = [UNCONSTRAINED] * len(requests)
         for number, request in enumerate(requests):
+            if request.is_plain:
+                continue
+            if self.frame_decoder is not None:
+                problem = "this model has no decoder, so its outputs cannot be constrained"
+                raise UserError(f"{problem}: prefixes, phrases, a glossary and vocabularies need one")
             try:
-                plain = request.is_plain
-                compiled.append(UNCONSTRAINED if plain else compile_constraints(request, self._phrase_tokenizer))
+                compiled[number] = compile_constraints(request, self._phrase_tokenizer)
             except UserError as error:
                 raise LineError(number, str(error)) from error
         return compiled
@@ -313,17 +310,17 @@ class Translator:
     ) -> Translation:
         if not ranked:
             return replace(self._empty(encoded), alternatives=(FAILED_OUTPUT,), truncated=encoded.truncated)
-        line, length = encoded.request.text, len(encoded.rows[0])
-        best, post = ranked[0][0], Postprocessor(self.trained, self.output_options)
-        alternatives = tuple(post.alternative(hypothesis, line, length, rank) for hypothesis, rank in ranked)
+        line, best = encoded.request.text, ranked[0][0]
+        post = Postprocessor(self.trained, self.output_options, line, len(encoded.rows[0]))
+        alternatives = tuple(post.alternative(hypothesis, rank) for hypothesis, rank in ranked)
         return Translation(
             line,
             alternatives,
             truncated=encoded.truncated,
             constraint_checks=self._check_constraints(encoded, best.tokens, alternatives[0].text),
             confidence=self._confidence(best),
-            alignment=post.alignment(best, line, length),
-            attention=post.attention(best, line, length),
+            alignment=post.alignment(best),
+            attention=post.attention(best),
             analysis=TranslationAnalysis(self, encoded.request, best.tokens),
         )
 
