@@ -163,13 +163,13 @@ def attention_obstacle(trained: TrainedModel) -> str:
 
     from weft.core.codec import BOS, NUM_SPECIAL_TOKENS
     from weft.data.batches import pad_rows
-    from weft.inference.step_functions import max_source_length, model_steps
+    from weft.inference.step_functions import model_steps
 
     if trained.source_tokenizer.modality != "text":
         return "this model reads images, which have no words"
     if not trained.model.has_decoder:
         return "this model has no decoder, so there is no attention"
-    device, count = next(trained.model.parameters()).device, min(3, max_source_length(trained))
+    device, count = trained.device, min(3, trained.max_source_length)
     with torch.inference_mode():
         source = pad_rows([np.full(count, NUM_SPECIAL_TOKENS)]).to(device)
         step, state = model_steps(trained.model, source, trained.recipe.translate.ctc_weight)
@@ -198,6 +198,8 @@ NEUTRAL_SETTINGS = {
     "min_length_factor": 0.0,
     "min_length_extra": 0,
     "no_repeat_ngram_size": 0,
+    "fusion.model": None,
+    "mbr.samples": 0,
 }
 DEFAULT_BEAM: RecipeNode = {  # defaults of decoding/beam.py, which needs torch; a test compares them
     "type": "beam",
@@ -288,13 +290,11 @@ def _search_node(translate: RecipeNode, beam: int | None) -> RecipeNode:
 
 
 def _setting_differences(translate: RecipeNode) -> Iterator[str]:
+    nested = {"fusion.model": translate["fusion"]["model"], "mbr.samples": translate["mbr"]["samples"]}
+    values = translate | nested
     for name, neutral in NEUTRAL_SETTINGS.items():
-        if translate[name] != neutral:
-            yield f"translate.{name} is {translate[name]}"
-    if translate["fusion"]["model"] is not None:
-        yield f"translate.fusion.model is {translate['fusion']['model']}"
-    if translate["mbr"]["samples"]:
-        yield f"translate.mbr.samples is {translate['mbr']['samples']}"
+        if values[name] != neutral:
+            yield f"translate.{name} is {values[name]}"
 
 
 def _search_differences(search: RecipeNode) -> Iterator[str]:

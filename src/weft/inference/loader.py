@@ -185,10 +185,10 @@ def make_frame_decoder(trained: TrainedModel, make: Factory[FrameDecoder], setti
     """The frame decoder for this model; None if it has a decoder. setting: its place in the recipe, for messages."""
     if trained.model.has_decoder or trained.model.frame_head is None:
         return None
-    target, device = trained.target_tokenizer, next(trained.model.parameters()).device
+    target = trained.target_tokenizer
 
     def language_model(folder: str) -> LanguageModel:
-        language, ids = load_external_language_model(Path(folder).expanduser(), target, device)
+        language, ids = load_external_language_model(Path(folder).expanduser(), target, trained.device)
         return language_model_steps(language.model, ids)
 
     blank = trained.model.frame_head.blank

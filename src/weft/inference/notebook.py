@@ -12,8 +12,8 @@ from weft.core.templates import render_template
 from weft.text.tokenizer import SPACE_SYMBOL
 
 if TYPE_CHECKING:
-    from weft.inference.analysis import TranslationAnalysis
     from weft.inference.translation import Alternative, Translation
+    from weft.inference.translation_analysis import TranslationAnalysis
 
 NO_ATTENTION = "Attention is not available: the translation was joined from parts, or stored without its model."
 NO_OUTPUT = "The model gives no translation a probability."

@@ -23,7 +23,7 @@ from weft.data.pair_files import is_table_file
 from weft.decoding.forced_decoding import forced_scores
 from weft.inference.backends import batch_by_length, process_windows
 from weft.inference.loader import load_model_on_device
-from weft.inference.step_functions import max_source_length, max_target_length, model_steps
+from weft.inference.step_functions import model_steps
 from weft.inference.translation import finite_or_none
 from weft.inference.translation_io import report_truncated, write_lines
 
@@ -91,7 +91,7 @@ class Scorer:
         """Score pairs in batches; raise LineError if a target is longer than the model has positions for."""
         sources = self.trained.source_tokenizer.encode_rows([source for source, _ in pairs]).split()
         targets = self.trained.target_tokenizer.encode_rows([target for _, target in pairs]).split()
-        limit, most = max_source_length(self.trained), max_target_length(self.trained)
+        limit, most = self.trained.max_source_length, self.trained.max_target_length
         for number, row in enumerate(targets):
             if most is not None and len(row) > most:
                 raise LineError(number, f"the target has {len(row)} tokens, but this model has positions for {most}")
@@ -105,9 +105,8 @@ class Scorer:
 
     @torch.inference_mode()
     def _score_batch(self, sources: Sequence[RowArray], targets: Sequence[RowArray]) -> list[Hypothesis]:
-        model = self.trained.model
-        device = next(model.parameters()).device
-        step, state = model_steps(model, pad_rows(sources).to(device), self.trained.recipe.translate.ctc_weight)
+        device, ctc_weight = self.trained.device, self.trained.recipe.translate.ctc_weight
+        step, state = model_steps(self.trained.model, pad_rows(sources).to(device), ctc_weight)
         return forced_scores(step, state, pad_rows(targets).to(device))
 
     def _to_pair(self, pair: tuple[str, str], hypothesis: Hypothesis, truncated: bool) -> ScoredPair:
@@ -146,7 +145,7 @@ def write_scores(scorer: Scorer, files: Sequence[Path], output: Path | None, *, 
             yield _format_json(pair) if as_json else columns
 
     write_lines(lines(), output)
-    report_truncated(truncated, max_source_length(scorer.trained), scorer.trained.source_tokenizer)
+    report_truncated(truncated, scorer.trained.max_source_length, scorer.trained.source_tokenizer)
     print(f"weft: {totals}", file=sys.stderr)
 
 

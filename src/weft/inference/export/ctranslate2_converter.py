@@ -101,16 +101,11 @@ def quantize_spec(spec: Any, bits: WeightBits) -> None:
 
 def quantize_rows(weight: NDArray[np.float32], bits: WeightBits) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
     """[rows,columns] -> integers and a scale for each row: weight = integers / scale, up to half a step."""
-    most = np.float32(max_integer(bits))
+    most = np.float32(2 ** (bits - 1) - 1)  # the largest integer
     smallest = most / np.finfo(np.float32).max  # the scale of a smaller row would be infinite
     largest = np.abs(weight).max(1)
     scale = most / np.where(largest == 0, most, np.maximum(largest, smallest))
     return np.rint(weight * scale[:, None]).astype(np.int8), scale.astype(np.float32)
-
-
-def max_integer(bits: WeightBits) -> int:
-    """The largest signed integer of so many bits."""
-    return int(2 ** (bits - 1) - 1)
 
 
 def transformer_spec(model: ModelFolder) -> TransformerSpec:

@@ -137,5 +137,5 @@ def _exported_folder(
         (new / "settings.json").write_text(json.dumps(settings, indent=2) + "\n", "utf-8")
         (new / "README.md").write_text(readme, "utf-8")
         shutil.copyfile(STANDALONE_PROGRAMS / program, new / "model.py")
-        shutil.copyfile(STANDALONE_PROGRAMS / "line_program.py", new / "translate.py")
+        shutil.copyfile(STANDALONE_PROGRAMS / "translate_lines.py", new / "translate.py")
         yield new
