@@ -106,10 +106,7 @@ class SelectedBackend(NamedTuple):
 
 
 def select_backend(path: Path, options: BackendOptions, load_torch: Callable[[], Backend]) -> SelectedBackend:
-    """The requested backend, or the fastest one that finds the same outputs as torch.
-
-    "auto" selects CTranslate2, in float32 unless another precision is requested, wherever its outputs equal torch's.
-    """
+    """The requested backend; with "auto", CTranslate2 (in float32 by default) wherever it finds torch's outputs."""
     if options.backend == "torch":
         if options.precision is not None:
             raise UserError(f"--precision {options.precision} needs ctranslate2: omit it, or --backend torch")

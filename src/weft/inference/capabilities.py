@@ -47,9 +47,7 @@ def check_n_best(trained: TrainedModel, mbr: MBRConfig, beam: int | None, n_best
 
 
 def check_settings(trained: TrainedModel, settings: DecodingConfig, overrides: Sequence[str]) -> None:
-    """Raise UserError if the model cannot be decoded with these settings, or if one of the overrides that led to them,
-    as `--set` has them, has no effect.
-    """
+    """Raise UserError if the model cannot be decoded with these settings, or if an override (`--set`) has no effect."""
     from weft.config.field_types import ComponentFactory, unwrap_factory
     from weft.decoding.sampling import Sampling
 
@@ -256,9 +254,7 @@ class CTranslate2Search(NamedTuple):
 
 
 def closest_ctranslate2_search(translate: RecipeNode, beam: int | None = None) -> CTranslate2Search:
-    """The search of CTranslate2 that equals that of the section `translate` of a recipe (with this beam size), or, if
-    there are `ctranslate2_differences`, the closest one.
-    """
+    """The search of CTranslate2 that is closest to the section `translate` of a recipe (with this beam size)."""
     match _search_node(translate, beam):
         case {"type": "beam", "size": int(size), "length_penalty": {"type": "average", "alpha": alpha}} if size > 1:
             return CTranslate2Search(size, float(alpha))

@@ -84,11 +84,11 @@ class QualityCriterion:
     def __call__(self, texts: Sequence[str], references: Sequence[Sequence[str]]) -> list[bool]:
         """Whether each text is good, compared with the best of its references."""
         if self.chrf is None:
-            cost, most = sentence_cost("exact"), 0.0
+            cost, max_cost = sentence_cost("exact"), 0.0
         else:
-            cost, most = sentence_cost("chrf"), 1 - self.chrf / 100
+            cost, max_cost = sentence_cost("chrf"), 1 - self.chrf / 100
         pairs = zip(texts, references, strict=True)
-        return [min(cost(text, reference) for reference in row) <= most + 1e-9 for text, row in pairs]
+        return [min(cost(text, reference) for reference in row) <= max_cost + 1e-9 for text, row in pairs]
 
     def __str__(self) -> str:
         return "as the reference" if self.chrf is None else f"chrF {self.chrf:g} or more"

@@ -49,11 +49,11 @@ class Completer:
         """The completions of the prompt in line `number`."""
         (tokens,) = self.trained.target_tokenizer.encode([prompt])
         trained_length, limit = self.trained.recipe.data.max_length, self.trained.max_target_length
-        most = trained_length if limit is None else min(trained_length, limit)
-        if len(tokens) > most:
-            problem = f"has {len(tokens)} tokens, but this model reads at most {most}"
+        max_length = trained_length if limit is None else min(trained_length, limit)
+        if len(tokens) > max_length:
+            problem = f"has {len(tokens)} tokens, but this model reads at most {max_length}"
             raise UserError(f"the prompt in line {number} {problem}: give a shorter one")
-        found = self._search(tokens, most - len(tokens), number)
+        found = self._search(tokens, max_length - len(tokens), number)
         lines = self.trained.target_tokenizer.decode([*tokens, *hypothesis.tokens] for hypothesis in found)
         return [replace_line_breaks(line) for line in lines]
 

@@ -76,9 +76,10 @@ def load_translator(
     check_overrides(trained, overrides)
     settings = _effective_settings(trained, overrides, beam, n_best)
     check_settings(trained, settings, overrides)
+    ensemble = ensemble or EnsembleOptions()
     uses_shortlist = shortlist or settings.shortlist
     if uses_shortlist:
-        check_shortlist(trained, settings, is_ensemble=ensemble is not None and bool(ensemble.folders))
+        check_shortlist(trained, settings, is_ensemble=bool(ensemble.folders))
     return Translator(
         trained,
         _make_search(settings),
@@ -168,12 +169,8 @@ def _make_mbr_selector(trained: TrainedModel, settings: DecodingConfig, n_best: 
     return MBRSelector(mbr.cost, trained.target_tokenizer, n_best or 1) if mbr.samples else None
 
 
-def _load_ensemble(
-    trained: TrainedModel, settings: DecodingConfig, options: EnsembleOptions | None, device: str
-) -> Ensemble:
+def _load_ensemble(trained: TrainedModel, settings: DecodingConfig, options: EnsembleOptions, device: str) -> Ensemble:
     fused = load_fused_language_model(trained, settings.fusion)
-    if options is None:
-        return Ensemble(fused=fused)
     weights, others = ensemble_weights(options), list[TrainedModel]()
     for folder in options.folders:
         others.append(load_model_on_device(folder, device))

@@ -22,9 +22,7 @@ class MBRSelector:
     n_best: int = 1
 
     def __call__(self, samples: Sequence[Hypothesis]) -> list[tuple[Hypothesis, float]]:
-        """Hypotheses with different texts, lowest expected cost first (of equal ones the first sample), and minus that
-        cost.
-        """
+        """Hypotheses with different texts, lowest expected cost first (ties: the first sample), and minus that cost."""
         texts = self.tokenizer.decode([sample.tokens for sample in samples])
         first = dict(zip(reversed(texts), reversed(samples), strict=True))
         costs = expected_costs(texts, self.cost)

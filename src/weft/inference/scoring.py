@@ -91,10 +91,12 @@ class Scorer:
         """Score pairs in batches; raise LineError if a target is longer than the model has positions for."""
         sources = self.trained.source_tokenizer.encode_rows([source for source, _ in pairs]).split()
         targets = self.trained.target_tokenizer.encode_rows([target for _, target in pairs]).split()
-        limit, most = self.trained.max_source_length, self.trained.max_target_length
+        limit, max_target = self.trained.max_source_length, self.trained.max_target_length
         for number, row in enumerate(targets):
-            if most is not None and len(row) > most:
-                raise LineError(number, f"the target has {len(row)} tokens, but this model has positions for {most}")
+            if max_target is not None and len(row) > max_target:
+                raise LineError(
+                    number, f"the target has {len(row)} tokens, but this model has positions for {max_target}"
+                )
         truncated = [row[:limit] for row in sources]
         longer = [max(pair, key=len) for pair in zip(truncated, targets, strict=True)]
         found: dict[int, Hypothesis] = {}

@@ -32,7 +32,7 @@ def write_translations(
     """Translate a file or standard input line by line. alignments: a second file, with the word alignments."""
     text_only = request_reader.as_json or request_reader.glossary is not None or request_reader.protect
     if backend.source_codec.modality != "text" and text_only:
-        raise UserError("this model reads images, not text: leave --json-input, --glossary and --protect out")
+        raise UserError("this model reads images, not text: omit --json-input, --glossary and --protect")
     requests = request_reader(read_sources(backend, source))
     translations = _without_buffer_on_terminal(backend, source).stream(requests)
     if alignments is None:
@@ -54,7 +54,7 @@ def write_paragraphs(
 ) -> None:
     """Translate lines of any number of sentences."""
     if backend.source_codec.modality != "text":
-        raise UserError("this model reads images, which have no sentences: leave --paragraphs out")
+        raise UserError("this model reads images, which have no sentences: omit --paragraphs")
     stream = _without_buffer_on_terminal(backend, source).stream
     paragraphs = translate_paragraphs(
         lambda sentences: stream(request_reader(sentences)), read_input_lines(source), splitter

@@ -200,11 +200,11 @@ class Translator:
         limit = self._max_lengths(source.lengths())
         if self.frame_decoder is not None:
             return self.frame_decoder(self.trained.model.frames(source), limit)
-        for encoded, most in zip(batch, limit.tolist(), strict=True):
-            if encoded.constraints.min_length > most:
+        for encoded, max_length in zip(batch, limit.tolist(), strict=True):
+            if encoded.constraints.min_length > max_length:
                 raise UserError(
                     f"line {encoded.number + 1}: its constraints need {encoded.constraints.min_length} tokens, but its "
-                    f"output may have only {most}: request less, or raise translate.max_length_factor or "
+                    f"output may have only {max_length}: request less, or raise translate.max_length_factor or "
                     "translate.max_length_extra"
                 )
         step, state = self._steps(batch)
@@ -218,8 +218,8 @@ class Translator:
     def _max_lengths(self, source_lengths: Tensor) -> Tensor:
         """The most tokens of each output [B]."""
         limit = (source_lengths * self.settings.max_length_factor).long() + self.settings.max_length_extra
-        for most in (self.trained.max_target_length, self.ensemble.max_target_length()):
-            limit = limit if most is None else limit.clamp(max=most)
+        for max_length in (self.trained.max_target_length, self.ensemble.max_target_length()):
+            limit = limit if max_length is None else limit.clamp(max=max_length)
         return limit
 
     def _max_length(self, row: RowArray) -> int:

@@ -101,10 +101,10 @@ def quantize_spec(spec: Any, bits: WeightBits) -> None:
 
 def quantize_rows(weight: NDArray[np.float32], bits: WeightBits) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
     """[rows,columns] -> integers and a scale for each row: weight = integers / scale, up to half a step."""
-    most = np.float32(2 ** (bits - 1) - 1)  # the largest integer
-    smallest = most / np.finfo(np.float32).max  # the scale of a smaller row would be infinite
+    max_integer = np.float32(2 ** (bits - 1) - 1)
+    smallest = max_integer / np.finfo(np.float32).max  # the scale of a smaller row would be infinite
     largest = np.abs(weight).max(1)
-    scale = most / np.where(largest == 0, most, np.maximum(largest, smallest))
+    scale = max_integer / np.where(largest == 0, max_integer, np.maximum(largest, smallest))
     return np.rint(weight * scale[:, None]).astype(np.int8), scale.astype(np.float32)
 
 
