@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import platform
 import sys
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -226,10 +226,9 @@ def search_to_limit(
 
 def _search_by_limit(library: Any, lines: Sequence[tuple[list[str], int]], search: CTranslate2Search) -> list[Any]:
     """The result of each line; lines with the same limit are searched together."""
-    groups, results = defaultdict[int, list[int]](list), dict[int, Any]()
-    for row, (_, limit) in enumerate(lines):
-        groups[limit].append(row)
-    for limit, rows in groups.items():
+    results = dict[int, Any]()
+    for limit in dict.fromkeys(limit for _, limit in lines):
+        rows = [row for row, (_, own_limit) in enumerate(lines) if own_limit == limit]
         found = library.translate_batch(
             [lines[row][0] for row in rows],
             max_batch_size=LIMIT_BATCH_SIZE,
@@ -313,14 +312,11 @@ def worker_count() -> int:
 
 def int8_weight_bits() -> WeightBits:
     """8 if int8 products cannot overflow on this processor, otherwise 7."""
-    return 8 if platform.machine().lower() in ARM_MACHINES or VNNI_FLAGS & _cpu_flags() else 7
-
-
-def _cpu_flags() -> frozenset[str]:
-    """The flags of the first core; none if the system has no file with them."""
+    if platform.machine().lower() in ARM_MACHINES:
+        return 8
     try:
         lines = CPU_INFO_FILE.read_text("utf-8", "replace").splitlines()
-    except OSError:
-        return frozenset()
-    flags = next((line for line in lines if line.startswith("flags")), "")
-    return frozenset(flags.partition(":")[2].split())
+    except OSError:  # not on this system
+        return 7
+    flags = next((line for line in lines if line.startswith("flags")), "")  # of the first core
+    return 8 if VNNI_FLAGS & set(flags.partition(":")[2].split()) else 7
