@@ -22,7 +22,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, get_args
 
 import ctranslate2
 import typer
@@ -47,14 +47,10 @@ from benchmarks.summary_statistics import format_range
 from weft.checkpoints.model_folder import ModelFolder, read_model_folder
 from weft.core.errors import UserError
 from weft.data.text_files import read_lines
+from weft.inference.capabilities import CTranslate2Precision
 from weft.inference.ctranslate2_backend import int8_weight_bits
 from weft.inference.evaluation import evaluate_file
-from weft.inference.export.ctranslate2_export import (
-    CTRANSLATE2_PRECISIONS,
-    CTranslate2Precision,
-    convert_to_ctranslate2,
-)
-from weft.inference.export.ctranslate2_vocabulary import token_names
+from weft.inference.export.ctranslate2_converter import convert_to_ctranslate2, token_names
 from weft.metrics.scores import MetricOptions
 
 BEAM = 5
@@ -139,11 +135,12 @@ def speeds(work: Work, file: Path, count: int, rounds: int) -> dict[str, Any]:
 
 def precisions() -> list[CTranslate2Precision]:
     """Those that this processor computes in, the smallest first."""
+    every: tuple[CTranslate2Precision, ...] = get_args(CTranslate2Precision)
     here = ctranslate2.get_supported_compute_types("cpu")
-    for precision in CTRANSLATE2_PRECISIONS:
+    for precision in every:
         if precision not in here:
             log(f"{precision} is left out: this processor does not compute in it")
-    return [precision for precision in CTRANSLATE2_PRECISIONS[::-1] if precision in here]
+    return [precision for precision in every[::-1] if precision in here]
 
 
 def best_batching(work: Work, model: Path, part: Path, precision: CTranslate2Precision) -> tuple[int, str]:

@@ -26,7 +26,7 @@ from benchmarks.machine import machine
 from weft.checkpoints.model_folder import find_model, load_shortlist
 from weft.data.text_files import read_lines
 from weft.inference.backends import Backend, BackendName, BackendOptions, select_backend
-from weft.inference.export.ctranslate2_export import CTranslate2Precision
+from weft.inference.capabilities import CTranslate2Precision
 from weft.inference.loader import load_translator
 from weft.metrics.corpus_metrics import evaluate
 from weft.metrics.score_report import align_columns

@@ -20,11 +20,8 @@ from weft.decoding.forced_decoding import forced_scores
 from weft.inference.backends import Backend, BackendOptions, select_backend
 from weft.inference.capabilities import unsupported_by_ctranslate2
 from weft.inference.ctranslate2_backend import CTranslate2Backend, open_ctranslate2
-from weft.inference.export.ctranslate2_export import (
-    check_ctranslate2_support,
-    convert_to_ctranslate2,
-)
-from weft.inference.export.ctranslate2_vocabulary import token_names
+from weft.inference.export.ctranslate2_converter import convert_to_ctranslate2, token_names
+from weft.inference.export.exporters import export_ctranslate2
 from weft.inference.loader import load_translator
 from weft.inference.scoring import Scorer
 from weft.inference.step_functions import model_steps
@@ -224,4 +221,5 @@ def test_all_unsupported_settings_are_reported(kind: str, tmp_path: Path) -> Non
     assert len(reasons) == len(prefixes)
     assert [prefix for prefix, reason in zip(prefixes, reasons, strict=True) if not reason.startswith(prefix)] == []
     with pytest.raises(UserError, match="cannot be exported to CTranslate2"):
-        check_ctranslate2_support(model_folder)
+        export_ctranslate2(model_folder, tmp_path / "out", "float32")
+    assert not (tmp_path / "out").exists()

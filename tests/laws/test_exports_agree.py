@@ -21,8 +21,7 @@ from unit.models import BAHDANAU, CTC, LANGUAGE, TRANSFORMER, save_model_folder,
 from weft.checkpoints.model_folder import WEIGHTS_FILE, read_model_folder
 from weft.core.errors import UserError
 from weft.data.text_files import decode_lines
-from weft.inference.export.ctranslate2_export import export_ctranslate2
-from weft.inference.export.onnx_export import export_onnx
+from weft.inference.export.exporters import export_ctranslate2, export_onnx
 from weft.inference.export.standalone import ctranslate2_model, onnx_model
 from weft.inference.export.verification import VerificationResult, verify_export
 from weft.inference.loader import load_translator
@@ -240,7 +239,7 @@ def test_too_large_graph_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyP
     """A tied weight is stored once in the model folder but twice in the step graph."""
     tokenizer = CharacterTokenizerTrainer().train([bytes(range(256)).decode("latin-1")])
     folder = save_model_folder(tmp_path / "model", untrained_model(TRANSFORMER | {"tie": "all"}, target=tokenizer))
-    monkeypatch.setattr("weft.inference.export.onnx_export.MAX_GRAPH_BYTES", (folder / WEIGHTS_FILE).stat().st_size)
+    monkeypatch.setattr("weft.inference.export.exporters.MAX_GRAPH_BYTES", (folder / WEIGHTS_FILE).stat().st_size)
     with pytest.raises(UserError, match=r"cannot be exported to ONNX:\n  step\.onnx: .* GB"):
         export_onnx(read_model_folder(folder), tmp_path / "out", None)
     assert not (tmp_path / "out").exists()

@@ -9,6 +9,7 @@ import pytest
 
 from system.commands import weft
 from unit.models import TRANSFORMER, save_model_folder, untrained_model
+from weft.cli.export import export
 
 
 @pytest.fixture(scope="module")
@@ -56,3 +57,18 @@ def test_unsupported_settings_are_reported(tmp_path: Path) -> None:
     result = weft("export", folder, "--format", "ctranslate2", "--out", tmp_path / "out")
     assert result.code == 0
     assert result.err.endswith(":\n  translate.search.stop_rule is top\n")
+
+
+def test_onnxruntime_is_needed_only_to_verify(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = save_model_folder(tmp_path / "model", untrained_model(TRANSFORMER))
+    for module in ("verification", "standalone.onnx_model"):
+        monkeypatch.delitem(sys.modules, f"weft.inference.export.{module}", raising=False)
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    export(folder, "onnx", tmp_path / "default")
+    export(folder, "onnx", tmp_path / "unverified", verify=False)
+    assert "verified" not in capsys.readouterr().out.replace("unverified", "")
+    with pytest.raises(ModuleNotFoundError, match="onnxruntime"):
+        export(folder, "onnx", tmp_path / "verified", verify=True)
+    assert not (tmp_path / "verified").exists()

@@ -199,7 +199,9 @@ def test_command_keeps_the_lines_and_reports_the_truncated(model_folder: Path, t
     assert (from_file.code, len(from_file.lines)) == (0, len(UNUSUAL_LINES))
     numbers = from_file.err.removesuffix("\n").rpartition(": ")[2].split(", ")
     assert {"5", "6"} <= set(numbers)
-    assert from_file.err.startswith(f"weft: {len(numbers)} lines were longer than {LIMIT} tokens and were truncated: ")
+    assert from_file.err.startswith(
+        f"weft: sources longer than {LIMIT} tokens were truncated, in {len(numbers)} lines: "
+    )
     assert weft("translate", model_folder, stdin=content) == from_file
     assert weft("translate", model_folder, stdin=content + b"\n") == from_file
     assert weft("translate", model_folder, source, "--output", output).err == from_file.err

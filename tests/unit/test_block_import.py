@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from weft.inference.export.ctranslate2_spec import block_import
+from weft.inference.export.ctranslate2_converter import block_import
 
 PACKAGE = "weft_needs_this_for_nothing"
 

@@ -430,8 +430,6 @@ def test_models_without_constraint_support_are_rejected(tmp_path: Path) -> None:
             cast(TrainedModel, SimpleNamespace(model=SimpleNamespace(has_decoder=False, frame_head=None))),
             DecodingConfig(no_repeat_ngram_size=2),
             [],
-            None,
-            None,
         )
     image_model = model.trained._replace(source_tokenizer=cast(Codec, SimpleNamespace(modality="image")))
     with pytest.raises(UserError, match="reads images"):

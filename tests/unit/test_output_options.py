@@ -96,13 +96,13 @@ def test_arbitrary_output_bytes_are_aligned_as_words(trainer: TokenizerTrainer) 
     """Only ASCII white space separates words, also in output bytes that are not valid UTF-8."""
     tokenizer, draws = trainer.train(LINES), Random(1)
     trained = untrained_model(BAHDANAU, source=tokenizer, target=tokenizer)
-    postprocessor = Postprocessor(trained, OutputOptions(alignment=True))
+    postprocessor = Postprocessor(trained, OutputOptions(alignment=True), "abc", 3)
     for _ in range(200):
         tokens = tuple(draws.choice([*tokenizer.encode(["a b\n\x0bä"])[0], draws.randrange(3, 259)]) for _ in range(9))
         weights = tuple((0.5, 0.2, 0.2, 0.1) for _ in range(10))
         hypothesis = Hypothesis(tokens, -1.0, (-0.1,) * 10, True, weights)
-        text = postprocessor.alternative(hypothesis, "abc", 3, None).text
-        links = postprocessor.alignment(hypothesis, "abc", 3) or ()
+        text = postprocessor.alternative(hypothesis, None).text
+        links = postprocessor.alignment(hypothesis) or ()
         assert [other for _, other in word_index_pairs(links, "abc", text)] == list(
             range(len(re.findall(r"(?a:\S+)", text)))
         )
@@ -121,23 +121,22 @@ def test_unknown_words_are_replaced_by_the_attended_source_word() -> None:
         WordTokenizerTrainer(min_frequency=1).train([text]) for text in ("the old cat sleeps .", "die Katze, schläft .")
     )
     trained = untrained_model(BAHDANAU, source=source, target=target)
-    postprocessor = Postprocessor(
-        trained, OutputOptions(replace_unknown=True, alignment=True, dictionary={"mrs": "Frau Dr."})
-    )
+    options = OutputOptions(replace_unknown=True, alignment=True, dictionary={"mrs": "Frau Dr."})
     line = "the Mrs Miller-Lang, sleeps"  # the, Mrs, Miller, -, Lang, ",", sleeps
+    postprocessor = Postprocessor(trained, options, line, 7)
     hypothesis = hypothesis_attending(trained, line, "die Xx Yy, schläft", [0, 1, 4, 5, 6])
-    assert postprocessor.alternative(hypothesis, line, 7, None).text == "die Frau Dr. Lang, schläft"
-    links = postprocessor.alignment(hypothesis, line, 7) or ()
+    assert postprocessor.alternative(hypothesis, None).text == "die Frau Dr. Lang, schläft"
+    links = postprocessor.alignment(hypothesis) or ()
     assert format_pharaoh(word_index_pairs(links, line, "die Frau Dr. Lang, schläft")) == "0-0 1-1 1-2 2-3 3-4"
-    plain = Postprocessor(trained, OutputOptions())
-    assert plain.alternative(hypothesis, line, 7, None).text == "die <unk> <unk>, schläft"
+    plain = Postprocessor(trained, OutputOptions(), line, 7)
+    assert plain.alternative(hypothesis, None).text == "die <unk> <unk>, schläft"
     backward = untrained_model(BAHDANAU, source=source, target=target.reversed())
     reversed_hypothesis = hypothesis._replace(
         tokens=hypothesis.tokens[::-1], attention=(*hypothesis.attention[-2::-1], hypothesis.attention[-1])
     )
-    backward_postprocessor = Postprocessor(backward, postprocessor.options)
-    assert backward_postprocessor.alternative(reversed_hypothesis, line, 7, None).text == "die Frau Dr. Lang, schläft"
-    assert backward_postprocessor.alignment(reversed_hypothesis, line, 7) == links
+    backward_postprocessor = Postprocessor(backward, options, line, 7)
+    assert backward_postprocessor.alternative(reversed_hypothesis, None).text == "die Frau Dr. Lang, schläft"
+    assert backward_postprocessor.alignment(reversed_hypothesis) == links
 
 
 def test_constraints_are_checked_after_unknown_word_replacement() -> None:
@@ -161,7 +160,7 @@ def test_unknown_character_is_replaced_by_a_character() -> None:
     trained = untrained_model(BAHDANAU, source=letter_tokenizer(), target=letter_tokenizer())
     hypothesis = hypothesis_attending(trained, "a é", "dée", [0, 2, 0])
     assert (
-        Postprocessor(trained, OutputOptions(replace_unknown=True)).alternative(hypothesis, "a é", 3, None).text
+        Postprocessor(trained, OutputOptions(replace_unknown=True), "a é", 3).alternative(hypothesis, None).text
         == "dée"
     )
 

@@ -17,7 +17,7 @@ from weft.decoding.constraints.request import Request
 from weft.inference import shortlist_training
 from weft.inference.backends import Backend, BackendOptions, select_backend
 from weft.inference.ensemble import EnsembleOptions
-from weft.inference.export.ctranslate2_vocabulary import token_names
+from weft.inference.export.ctranslate2_converter import token_names
 from weft.inference.loader import load_translator
 from weft.inference.shortlist_training import train_shortlist
 from weft.inference.translator import Translator

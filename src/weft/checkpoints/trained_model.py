@@ -60,6 +60,23 @@ class TrainedModel(NamedTuple):
     recipe: InferenceConfig  # in training, the whole Recipe
     metrics: dict[str, Any]
 
+    @property
+    def device(self) -> torch.device:
+        return next(self.model.parameters()).device
+
+    @property
+    def max_source_length(self) -> int:
+        """The most source tokens that the model reads: the limit of training, or of its learned positions."""
+        frame_head = self.model.frame_head
+        positions = [self.model.source.max_length, None if frame_head is None else frame_head.max_length]
+        return min([self.recipe.data.max_length, *(limit - 1 for limit in positions if limit is not None)])
+
+    @property
+    def max_target_length(self) -> int | None:
+        """The most target tokens that the model has positions for (None: any number)."""
+        positions = self.model.target.max_length
+        return None if positions is None else positions - 1
+
 
 def model_weights(model: Model) -> dict[str, Tensor]:
     """All tensors to save, by name; a shared one once, under its first name."""

@@ -1,6 +1,8 @@
 """`weft export`: export to CTranslate2 or ONNX."""
 
 import sys
+from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -31,26 +33,28 @@ def export(
 
     folder = read_model_folder(model)
     if format_name == "ctranslate2":
-        from weft.inference.export.ctranslate2_export import export_ctranslate2
+        from weft.inference.export.exporters import export_ctranslate2
 
         if verify is not None:
             raise UserError("--verify needs --format onnx: omit it. Weft's own tests compare CTranslate2 with torch.")
         differences = export_ctranslate2(folder, out, precision or "float32", shortlist=shortlist)
     else:
-        from weft.inference.export.onnx_export import export_onnx, is_installed, require_package
-        from weft.inference.export.verification import verify_export
+        from weft.inference.export.exporters import export_onnx
 
         if precision is not None:
             raise UserError(f"--precision {precision} needs --format ctranslate2: omit it.")
         if shortlist:
             raise UserError("--shortlist needs --format ctranslate2: omit it.")
-        if verify:
-            require_package("onnxruntime")
         if verify is None:
-            verify = is_installed("onnxruntime")
-        check = (lambda new: print(verify_export(folder.path, new))) if verify else None
-        differences = export_onnx(folder, out, check)
+            verify = find_spec("onnxruntime") is not None
+        differences = export_onnx(folder, out, _print_verification(folder.path) if verify else None)
     print(f"{out}: to translate, python {out / 'translate.py'} < INPUT > OUTPUT")
     if differences:
         reasons = "\n".join(f"  {reason}" for reason in differences)
         print(f"weft: translate.py omits what weft translate also does with this model:\n{reasons}", file=sys.stderr)
+
+
+def _print_verification(folder: Path) -> Callable[[Path], None]:
+    from weft.inference.export.verification import verify_export  # needs onnxruntime
+
+    return lambda exported: print(verify_export(folder, exported))

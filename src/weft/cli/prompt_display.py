@@ -15,8 +15,8 @@ from rich.text import Text
 
 from weft.core.codec import EOS, SPECIAL_TOKENS
 from weft.core.formatting import make_printable
-from weft.inference.analysis import TranslationAnalysis, WordAttention
 from weft.inference.translation import Alternative, Translation
+from weft.inference.translation_analysis import TranslationAnalysis, WordAttention
 from weft.text.tokenizer import SPACE_SYMBOL
 from weft.visualize.word_alternatives import AnnotatedTranslation, WordPrediction
 

@@ -17,11 +17,11 @@ from weft.core.errors import UserError
 from weft.core.lazy import Lazy
 from weft.decoding.constraints.request import Request
 from weft.inference.capabilities import (
+    CTranslate2Precision,
     closest_ctranslate2_search,
     ctranslate2_differences,
     unsupported_by_ctranslate2,
 )
-from weft.inference.export.ctranslate2_export import CTranslate2Precision
 from weft.inference.translation import Translation
 
 ItemT = TypeVar("ItemT")
@@ -34,18 +34,14 @@ class Backend(Protocol):
     """A model ready to translate: one translation per line, in order; a line does not depend on the others.
 
     torch (translator.py) supports every model and request; CTranslate2 (ctranslate2_backend.py) some models, without
-    constraints.
+    constraints. concurrency: how many threads should call it at the same time.
     """
 
     @property
-    def source_codec(self) -> Codec:
-        """Encodes the source."""
-        ...
+    def source_codec(self) -> Codec: ...
 
     @property
-    def concurrency(self) -> int:
-        """How many threads should call it at the same time."""
-        ...
+    def concurrency(self) -> int: ...
 
     def stream(self, lines: Iterable[str | Request]) -> Iterator[Translation]:
         """Translate lines as they are read; memory does not grow with their number."""
@@ -109,10 +105,7 @@ class SelectedBackend(NamedTuple):
 
 
 def select_backend(path: Path, options: BackendOptions, load_torch: Callable[[], Backend]) -> SelectedBackend:
-    """The requested backend, or the fastest one that finds the same outputs as torch.
-
-    "auto" selects CTranslate2, in float32 unless another precision is requested, wherever its outputs equal torch's.
-    """
+    """The requested backend; with "auto", CTranslate2 (in float32 by default) wherever it finds torch's outputs."""
     if options.backend == "torch":
         if options.precision is not None:
             raise UserError(f"--precision {options.precision} needs ctranslate2: omit it, or --backend torch")

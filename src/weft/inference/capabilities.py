@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, cast
 
 from weft.checkpoints.model_folder import ModelFolder, RecipeNode
 from weft.core.errors import ConfigProblem, UserError
@@ -34,24 +34,36 @@ def check_overrides(trained: TrainedModel, overrides: Sequence[str]) -> None:
             raise UserError(f"--set {override}: this model {reason}: set {used} instead")
 
 
-def check_n_best(trained: TrainedModel, beam: int | None, n_best: int | None) -> None:
-    """Raise UserError if a beam or an n-best list is requested of a model that produces one output per line."""
+def check_n_best(trained: TrainedModel, mbr: MBRConfig, beam: int | None, n_best: int | None) -> None:
+    """Raise UserError if the model cannot produce the requested n-best list, or has no beam of the requested size."""
     frame_head = trained.model.frame_head
     if (beam or n_best) and not trained.model.has_decoder and frame_head is not None and not frame_head.blank:
         raise UserError("--beam and --n-best need several outputs, but the frames of this model have one: omit them")
+    setting = f"translate.mbr.samples is {mbr.samples}"
+    if mbr.samples and beam is not None:
+        raise UserError(f"--beam {beam}: {setting}, so outputs are sampled, not searched: omit one of the two")
+    if mbr.samples and n_best is not None and n_best > mbr.samples:
+        raise UserError(f"--n-best {n_best}: {setting}, so there are fewer outputs: sample more, or request fewer")
 
 
-def check_settings(
-    trained: TrainedModel, settings: DecodingConfig, overrides: Sequence[str], beam: int | None, n_best: int | None
-) -> None:
-    """Raise UserError if the model cannot be decoded with these settings. overrides: as `--set` has them."""
+def check_settings(trained: TrainedModel, settings: DecodingConfig, overrides: Sequence[str]) -> None:
+    """Raise UserError if the model cannot be decoded with these settings, or if an override (`--set`) has no effect."""
+    from weft.config.field_types import ComponentFactory, unwrap_factory
+    from weft.decoding.sampling import Sampling
+
     for problem in decoding_problems(trained.model, settings):
         raise UserError(str(problem))
-    check_mbr(settings.mbr, beam, n_best)
-    _check_sampling_overrides(settings, overrides)
+    samples, (kind, _) = settings.mbr.samples, unwrap_factory(cast("ComponentFactory", settings.search))
     for override in overrides:
         if settings.fusion.model is None and override.startswith("translate.fusion.weight"):
             raise UserError(f"--set {override}: there is no language model: set translate.fusion.model too")
+        if not samples and override.startswith("translate.mbr.cost"):
+            raise UserError(f"--set {override}: has an effect only with samples: set translate.mbr.samples too")
+        if samples and kind is not Sampling and override.startswith("translate.search"):
+            raise UserError(
+                f"--set {override}: translate.mbr.samples is {samples}, so outputs are sampled, and only settings of "
+                "the type sampling have an effect: omit it, or set translate.search={type: sampling, ...}"
+            )
 
 
 def decoding_problems(model: Model, settings: DecodingConfig) -> Iterator[ConfigProblem]:
@@ -60,53 +72,27 @@ def decoding_problems(model: Model, settings: DecodingConfig) -> Iterator[Config
     if settings.ctc_weight and not (model.has_decoder and frame_head is not None and frame_head.blank):
         text = "but this model does not have both a decoder and a frame head of the type ctc: set it to 0"
         yield ConfigProblem("translate.ctc_weight", f"is {settings.ctc_weight}, {text}")
-    for name, value in (
-        ("min_length_factor", settings.min_length_factor),
-        ("min_length_extra", settings.min_length_extra),
-        ("no_repeat_ngram_size", settings.no_repeat_ngram_size),
-        ("mbr.samples", settings.mbr.samples),
-    ):
-        if value and not model.has_decoder:
-            yield ConfigProblem(f"translate.{name}", f"is {value}, but this model has no decoder: set it to 0")
-    if settings.word_list is not None and not model.has_decoder:
-        text = "restricts the steps of a decoder to a list of words, but this model has none: set "
-        yield ConfigProblem("translate.word_list", f"{text}translate.frame_decoder to prefix-beam, and its word_list")
-    if fusion.model is not None and fusion.weight and not model.has_decoder:
-        text = "adds a language model to the steps of a decoder, but this model has none: set "
-        yield ConfigProblem(
-            "translate.fusion", f"{text}translate.frame_decoder.language_model instead, of the type prefix-beam"
-        )
+    if not model.has_decoder:
+        for name, value in (
+            ("min_length_factor", settings.min_length_factor),
+            ("min_length_extra", settings.min_length_extra),
+            ("no_repeat_ngram_size", settings.no_repeat_ngram_size),
+            ("mbr.samples", settings.mbr.samples),
+        ):
+            if value:
+                yield ConfigProblem(f"translate.{name}", f"is {value}, but this model has no decoder: set it to 0")
+        if settings.word_list is not None:
+            text = "restricts the steps of a decoder to a list of words, but this model has none: set "
+            advice = "translate.frame_decoder to prefix-beam, and its word_list"
+            yield ConfigProblem("translate.word_list", text + advice)
+        if fusion.model is not None and fusion.weight:
+            text = "adds a language model to the steps of a decoder, but this model has none: set "
+            advice = "translate.frame_decoder.language_model instead, of the type prefix-beam"
+            yield ConfigProblem("translate.fusion", text + advice)
     if settings.min_length_factor > settings.max_length_factor:
-        text = f"is {settings.min_length_factor:g}, but translate.max_length_factor {settings.max_length_factor:g}"
-        yield ConfigProblem(
-            "translate.min_length_factor", f"{text}: the minimum length of an output would exceed the maximum"
-        )
-
-
-def check_mbr(mbr: MBRConfig, beam: int | None, n_best: int | None) -> None:
-    """Raise UserError if minimum Bayes risk decoding conflicts with the requested beam or n-best."""
-    if not mbr.samples:
-        return
-    setting = f"translate.mbr.samples is {mbr.samples}"
-    if beam is not None:
-        raise UserError(f"--beam {beam}: {setting}, so outputs are sampled, not searched: omit one of the two")
-    if n_best is not None and n_best > mbr.samples:
-        raise UserError(f"--n-best {n_best}: {setting}, so there are fewer outputs: sample more, or request fewer")
-
-
-def _check_sampling_overrides(settings: DecodingConfig, overrides: Sequence[str]) -> None:
-    from weft.config.field_types import ComponentFactory, unwrap_factory
-    from weft.decoding.sampling import Sampling
-
-    samples, (kind, _) = settings.mbr.samples, unwrap_factory(cast("ComponentFactory", settings.search))
-    for override in overrides:
-        if not samples and override.startswith("translate.mbr.cost"):
-            raise UserError(f"--set {override}: has an effect only with samples: set translate.mbr.samples too")
-        if samples and kind is not Sampling and override.startswith("translate.search"):
-            raise UserError(
-                f"--set {override}: translate.mbr.samples is {samples}, so outputs are sampled, and only settings of "
-                "the type sampling have an effect: omit it, or set translate.search={type: sampling, ...}"
-            )
+        text = f"is {settings.min_length_factor:g}, but translate.max_length_factor {settings.max_length_factor:g}: "
+        problem = "the minimum length of an output would exceed the maximum"
+        yield ConfigProblem("translate.min_length_factor", text + problem)
 
 
 def check_shortlist(trained: TrainedModel, settings: DecodingConfig, *, is_ensemble: bool) -> None:
@@ -175,13 +161,13 @@ def attention_obstacle(trained: TrainedModel) -> str:
 
     from weft.core.codec import BOS, NUM_SPECIAL_TOKENS
     from weft.data.batches import pad_rows
-    from weft.inference.step_functions import max_source_length, model_steps
+    from weft.inference.step_functions import model_steps
 
     if trained.source_tokenizer.modality != "text":
         return "this model reads images, which have no words"
     if not trained.model.has_decoder:
         return "this model has no decoder, so there is no attention"
-    device, count = next(trained.model.parameters()).device, min(3, max_source_length(trained))
+    device, count = trained.device, min(3, trained.max_source_length)
     with torch.inference_mode():
         source = pad_rows([np.full(count, NUM_SPECIAL_TOKENS)]).to(device)
         step, state = model_steps(trained.model, source, trained.recipe.translate.ctc_weight)
@@ -195,13 +181,23 @@ def attention_obstacle(trained: TrainedModel) -> str:
 
 # Export formats, judged from the model folder
 
+CTranslate2Precision: TypeAlias = Literal["float32", "int16", "int8"]
 CTRANSLATE2_ACTIVATIONS = ("relu", "gelu", "swiglu")
+EXPORTED_SLOTS = {
+    "source": "tokens",
+    "encoder": "transformer",
+    "target": "tokens",
+    "decoder": "transformer",
+    "head": "linear",
+}
 NEUTRAL_SETTINGS = {
     "ctc_weight": 0.0,
     "word_list": None,
     "min_length_factor": 0.0,
     "min_length_extra": 0,
     "no_repeat_ngram_size": 0,
+    "fusion.model": None,
+    "mbr.samples": 0,
 }
 DEFAULT_BEAM: RecipeNode = {  # defaults of decoding/beam.py, which needs torch; a test compares them
     "type": "beam",
@@ -213,41 +209,37 @@ DEFAULT_BEAM: RecipeNode = {  # defaults of decoding/beam.py, which needs torch;
 
 
 def unsupported_by_onnx(model: ModelFolder) -> list[str]:
-    """All reasons why a model cannot be exported to ONNX, in the order of its slots; none if it can."""
-    return list(_unsupported_slots(model, ctranslate2=False))
+    """All reasons why a model cannot be exported to ONNX; none if it can."""
+    reasons = (
+        [] if model.source.modality == "text" else [f"text.source is {model.source.modality}: only text is supported"]
+    )
+    for slot, supported in EXPORTED_SLOTS.items():
+        if model.slots[slot]["type"] != supported:
+            reasons.append(f"model.{slot} is {model.slots[slot]['type']}: only {supported} is supported")
+    if model.slots["frame_head"] is not None:
+        reasons.append(f"model.frame_head is {model.slots['frame_head']['type']}: only a decoder is supported")
+    return reasons
 
 
 def unsupported_by_ctranslate2(model: ModelFolder) -> list[str]:
-    """All reasons why a model cannot run in CTranslate2, in the order of its slots; none if it can.
+    """All reasons why a model cannot run in CTranslate2, which supports less than ONNX; none if it can.
 
     Everything else is compared with torch in tests/laws/test_backends_agree.py.
     """
-    return list(_unsupported_slots(model, ctranslate2=True))
-
-
-def _unsupported_slots(model: ModelFolder, *, ctranslate2: bool) -> Iterator[str]:
-    if model.source.modality != "text":
-        yield f"text.source is {model.source.modality}: only text is supported"
+    reasons = unsupported_by_onnx(model)
     for embedding_slot, stack_slot in (("source", "encoder"), ("target", "decoder")):
         embedding, stack = model.slots[embedding_slot], model.slots[stack_slot]
-        if embedding["type"] != "tokens":
-            yield f"model.{embedding_slot} is {embedding['type']}: only tokens is supported"
-        elif ctranslate2 and embedding["positions"] is not None and embedding["merge"] not in ("sum", "mean"):
-            yield f"model.{embedding_slot}.merge is {embedding['merge']}: only sum and mean are supported"
-        if stack["type"] != "transformer":
-            yield f"model.{stack_slot} is {stack['type']}: only transformer is supported"
-        elif ctranslate2:
-            yield from _unsupported_stack(f"model.{stack_slot}", stack, embedding)
-    if model.slots["head"]["type"] != "linear":
-        yield f"model.head is {model.slots['head']['type']}: only linear is supported"
-    if model.slots["frame_head"] is not None:
-        yield f"model.frame_head is {model.slots['frame_head']['type']}: only a decoder is supported"
+        has_positions = embedding.get("positions") is not None
+        if embedding["type"] == "tokens" and has_positions and embedding["merge"] not in ("sum", "mean"):
+            reasons.append(f"model.{embedding_slot}.merge is {embedding['merge']}: only sum and mean are supported")
+        if stack["type"] == "transformer":
+            reasons += _unsupported_stack(f"model.{stack_slot}", stack, has_positions)
+    return reasons
 
 
-def _unsupported_stack(slot: str, stack: RecipeNode, embedding: RecipeNode) -> Iterator[str]:
-    match embedding:
-        case {"positions": dict()} if stack["rotary"]:
-            yield f"{slot}.rotary is true, and the embedding has positions too: only one of them is supported"
+def _unsupported_stack(slot: str, stack: RecipeNode, has_positions: bool) -> Iterator[str]:
+    if stack["rotary"] and has_positions:
+        yield f"{slot}.rotary is true, and the embedding has positions too: only one of them is supported"
     if stack["attention_window"] is not None:
         yield f"{slot}.attention_window is {stack['attention_window']}: only full attention is supported"
     if stack["activation"] not in CTRANSLATE2_ACTIVATIONS:
@@ -262,9 +254,7 @@ class CTranslate2Search(NamedTuple):
 
 
 def closest_ctranslate2_search(translate: RecipeNode, beam: int | None = None) -> CTranslate2Search:
-    """The search of CTranslate2 that equals that of the section `translate` of a recipe (with this beam size), or, if
-    there are `ctranslate2_differences`, the closest one.
-    """
+    """The search of CTranslate2 that is closest to the section `translate` of a recipe (with this beam size)."""
     match _search_node(translate, beam):
         case {"type": "beam", "size": int(size), "length_penalty": {"type": "average", "alpha": alpha}} if size > 1:
             return CTranslate2Search(size, float(alpha))
@@ -296,13 +286,11 @@ def _search_node(translate: RecipeNode, beam: int | None) -> RecipeNode:
 
 
 def _setting_differences(translate: RecipeNode) -> Iterator[str]:
+    nested = {"fusion.model": translate["fusion"]["model"], "mbr.samples": translate["mbr"]["samples"]}
+    values = translate | nested
     for name, neutral in NEUTRAL_SETTINGS.items():
-        if translate[name] != neutral:
-            yield f"translate.{name} is {translate[name]}"
-    if translate["fusion"]["model"] is not None:
-        yield f"translate.fusion.model is {translate['fusion']['model']}"
-    if translate["mbr"]["samples"]:
-        yield f"translate.mbr.samples is {translate['mbr']['samples']}"
+        if values[name] != neutral:
+            yield f"translate.{name} is {values[name]}"
 
 
 def _search_differences(search: RecipeNode) -> Iterator[str]:

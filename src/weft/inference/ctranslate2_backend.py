@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import platform
 import sys
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -28,15 +28,14 @@ from weft.core.codec import EOS, NUM_SPECIAL_TOKENS, Codec
 from weft.data.text_files import replace_line_breaks
 from weft.decoding.constraints.request import Request
 from weft.inference.backends import batch_by_length
-from weft.inference.capabilities import CTranslate2Search
-from weft.inference.export.ctranslate2_export import CTranslate2Precision, convert_to_ctranslate2
-from weft.inference.export.ctranslate2_spec import WeightBits
-from weft.inference.export.ctranslate2_vocabulary import token_names
+from weft.inference.capabilities import CTranslate2Precision, CTranslate2Search
+from weft.inference.export.ctranslate2_converter import WeightBits, convert_to_ctranslate2, token_names
 from weft.inference.translation import EMPTY_OUTPUT, Alternative, Translation
 from weft.text.lexical_shortlist import Shortlist
 
 BATCH_TOKENS = 512  # padding included; the activations of larger batches do not fit into the processor's cache
 LIMIT_BATCH_SIZE = 16  # lines at their length limit that are searched, or outputs that are scored, by one worker
+SEARCH_OPTIONS = {"return_end_token": True, "return_scores": True, "max_input_length": 0, "min_decoding_length": 0}
 VNNI_FLAGS = frozenset(("avx512_vnni", "avx_vnni"))  # int8 products are added in 32 bits
 ARM_MACHINES = ("aarch64", "arm64")  # here too
 CPU_INFO_FILE = Path("/proc/cpuinfo")
@@ -193,11 +192,8 @@ class CTranslate2Backend:
             beam_size=self.search.beam,
             num_hypotheses=self.search.beam,
             length_penalty=self.search.alpha,
-            return_end_token=True,
-            return_scores=True,
-            max_input_length=0,
-            min_decoding_length=0,
             max_decoding_length=limit,
+            **SEARCH_OPTIONS,
         )
         return results
 
@@ -230,10 +226,9 @@ def search_to_limit(
 
 def _search_by_limit(library: Any, lines: Sequence[tuple[list[str], int]], search: CTranslate2Search) -> list[Any]:
     """The result of each line; lines with the same limit are searched together."""
-    groups, results = defaultdict[int, list[int]](list), dict[int, Any]()
-    for row, (_, limit) in enumerate(lines):
-        groups[limit].append(row)
-    for limit, rows in groups.items():
+    results = dict[int, Any]()
+    for limit in dict.fromkeys(limit for _, limit in lines):
+        rows = [row for row, (_, own_limit) in enumerate(lines) if own_limit == limit]
         found = library.translate_batch(
             [lines[row][0] for row in rows],
             max_batch_size=LIMIT_BATCH_SIZE,
@@ -241,11 +236,8 @@ def _search_by_limit(library: Any, lines: Sequence[tuple[list[str], int]], searc
             patience=2,
             num_hypotheses=2 * search.beam if search.beam > 1 else 1,
             length_penalty=search.alpha,
-            return_end_token=True,
-            return_scores=True,
-            max_input_length=0,
-            min_decoding_length=0,
             max_decoding_length=limit,
+            **SEARCH_OPTIONS,
         )
         results |= zip(rows, found, strict=True)
     return [results[row] for row in range(len(lines))]
@@ -320,14 +312,11 @@ def worker_count() -> int:
 
 def int8_weight_bits() -> WeightBits:
     """8 if int8 products cannot overflow on this processor, otherwise 7."""
-    return 8 if platform.machine().lower() in ARM_MACHINES or VNNI_FLAGS & _cpu_flags() else 7
-
-
-def _cpu_flags() -> frozenset[str]:
-    """The flags of the first core; none if the system has no file with them."""
+    if platform.machine().lower() in ARM_MACHINES:
+        return 8
     try:
         lines = CPU_INFO_FILE.read_text("utf-8", "replace").splitlines()
-    except OSError:
-        return frozenset()
-    flags = next((line for line in lines if line.startswith("flags")), "")
-    return frozenset(flags.partition(":")[2].split())
+    except OSError:  # not on this system
+        return 7
+    flags = next((line for line in lines if line.startswith("flags")), "")  # of the first core
+    return 8 if VNNI_FLAGS & set(flags.partition(":")[2].split()) else 7

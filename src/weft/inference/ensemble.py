@@ -15,6 +15,7 @@ from weft.checkpoints.trained_model import TrainedModel, load_model
 from weft.config.model_config import FusionConfig
 from weft.core.codec import EOS
 from weft.core.errors import UserError
+from weft.core.formatting import pluralize
 from weft.core.padded import Padded
 from weft.core.state import State, StepFunction, StepOutput
 from weft.data.batches import RowArray, pad_rows
@@ -28,7 +29,7 @@ from weft.decoding.fusion import (
     weighted_sum,
 )
 from weft.decoding.search import LanguageModel
-from weft.inference.step_functions import max_source_length, max_target_length, model_steps
+from weft.inference.step_functions import model_steps
 from weft.models.model import Model
 from weft.text.tokenizer import Tokenizer
 
@@ -70,7 +71,7 @@ class Ensemble:
 
     def max_target_length(self) -> int | None:
         """The most output tokens that all of them have positions for (None: any number)."""
-        limits = [max_target_length(other) for other in self.others]
+        limits = [other.max_target_length for other in self.others]
         limits.append(None if self.fused is None else self.fused.max_length)
         return min((limit for limit in limits if limit is not None), default=None)
 
@@ -80,18 +81,17 @@ class Ensemble:
         """The step function of all models, and its initial state. step, state: of the own model for this batch.
         rows: the source of each sentence as each of the other models reads it.
         """
-        device = next(own.model.parameters()).device
         if self.others:
             parts, states = [WeightedStep(step, self.weights[0])], [state]
             for number, (other, weight) in enumerate(zip(self.others, self.weights[1:], strict=True)):
-                source = pad_rows([row[number] for row in rows]).to(device)
+                source = pad_rows([row[number] for row in rows]).to(own.device)
                 other_step, other_state = model_steps(other.model, source, other.recipe.translate.ctc_weight)
                 parts.append(WeightedStep(other_step, weight, same_positions=_encoding(other) == _encoding(own)))
                 states.append(other_state)
             step, state = combine_steps(parts, ENSEMBLE_MEANS[self.mean]), join_states(*states)
         if self.fused is not None:
             language_model, weight, _ = self.fused
-            copies = torch.zeros(len(rows), dtype=torch.long, device=device)
+            copies = torch.zeros(len(rows), dtype=torch.long, device=own.device)
             parts = [WeightedStep(step, 1.0), WeightedStep(language_model.step, weight)]
             step = combine_steps(parts, weighted_sum)
             state = join_states(state, language_model.start.select(copies, copies))
@@ -103,7 +103,7 @@ SINGLE_MODEL = Ensemble()
 
 def _encoding(trained: TrainedModel) -> tuple[str, int]:
     """Equal for models that read the same tokens of every line."""
-    return trained.source_tokenizer.fingerprint, max_source_length(trained)
+    return trained.source_tokenizer.fingerprint, trained.max_source_length
 
 
 def ensemble_weights(options: EnsembleOptions) -> tuple[float, ...]:
@@ -113,7 +113,7 @@ def ensemble_weights(options: EnsembleOptions) -> tuple[float, ...]:
     count = 1 + len(options.folders)
     weights = (1.0,) * count if options.weights is None else options.weights
     if len(weights) != count:
-        numbers = "1 number" if len(weights) == 1 else f"{len(weights)} numbers"
+        numbers = pluralize(len(weights), "number")
         raise UserError(f"weights: got {numbers} for {count} models: give one for each, in the order of the models")
     if not all(math.isfinite(weight) and weight > 0 for weight in weights):
         raise UserError(f"weights: got {', '.join(f'{weight:g}' for weight in weights)}: each should be positive")
@@ -125,12 +125,11 @@ def load_fused_language_model(trained: TrainedModel, fusion: FusionConfig) -> Fu
     if fusion.model is None or fusion.weight == 0:
         return None
     try:
-        language, ids = load_external_language_model(
-            Path(fusion.model).expanduser(), trained.target_tokenizer, next(trained.model.parameters()).device
-        )
+        folder = Path(fusion.model).expanduser()
+        language, ids = load_external_language_model(folder, trained.target_tokenizer, trained.device)
     except UserError as error:
         raise UserError(f"translate.fusion.model: {error}") from error
-    return FusedLanguageModel(language_model_steps(language.model, ids), fusion.weight, max_target_length(language))
+    return FusedLanguageModel(language_model_steps(language.model, ids), fusion.weight, language.max_target_length)
 
 
 def load_external_language_model(folder: Path, target: Tokenizer, device: torch.device) -> tuple[TrainedModel, Tensor]:

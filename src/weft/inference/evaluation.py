@@ -1,16 +1,14 @@
 """Metric scores of a model's translations or of a file, and calibration of confidence on lines with references."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
 
 from weft.checkpoints.model_folder import save_calibration
 from weft.core.errors import UserError
-from weft.core.files import write_atomically
 from weft.data.text_files import read_lines
 from weft.inference.translation import Translation
-from weft.inference.translation_io import image_paths, report_truncated_lines
+from weft.inference.translation_io import image_paths, report_truncated, write_lines
 from weft.inference.translator import Translator
 from weft.metrics.calibration import CalibrationResult, fit_calibration
 from weft.metrics.corpus_metrics import check_metrics, evaluate_with_intervals
@@ -27,16 +25,17 @@ def evaluate_model(
     sources = example_sources(translator, examples)
     translations: list[Translation] = []
 
-    def translate(file: BinaryIO) -> None:
+    def lines() -> Iterator[str]:
         for translation in translator.stream(sources):
             translations.append(translation)
-            file.write(f"{translation.text}\n".encode())
+            yield f"{translation.text}\n"
 
     if output is None:
         translations = translator.translate(sources)
     else:
-        write_atomically(output, translate)  # raises an error before the work if the file cannot be written
-    report_truncated_lines([number for number, one in enumerate(translations, 1) if one.truncated], translator)
+        write_lines(lines(), output)  # raises an error before the work if the file cannot be written
+    truncated = [number for number, translation in enumerate(translations, 1) if translation.truncated]
+    report_truncated(truncated, translator.max_source_length(), translator.source_codec)
     outputs = [translation.text for translation in translations]
     return evaluate_with_intervals(Segments(outputs, examples.references, examples.sources), metrics, options)
 
@@ -85,11 +84,11 @@ class QualityCriterion:
     def __call__(self, texts: Sequence[str], references: Sequence[Sequence[str]]) -> list[bool]:
         """Whether each text is good, compared with the best of its references."""
         if self.chrf is None:
-            cost, most = sentence_cost("exact"), 0.0
+            cost, max_cost = sentence_cost("exact"), 0.0
         else:
-            cost, most = sentence_cost("chrf"), 1 - self.chrf / 100
+            cost, max_cost = sentence_cost("chrf"), 1 - self.chrf / 100
         pairs = zip(texts, references, strict=True)
-        return [min(cost(text, reference) for reference in row) <= most + 1e-9 for text, row in pairs]
+        return [min(cost(text, reference) for reference in row) <= max_cost + 1e-9 for text, row in pairs]
 
     def __str__(self) -> str:
         return "as the reference" if self.chrf is None else f"chrF {self.chrf:g} or more"

@@ -25,7 +25,6 @@ from weft.decoding.search import Search
 from weft.inference.backends import batch_by_length
 from weft.inference.evaluation import missing_references_message
 from weft.inference.loader import load_model_on_device
-from weft.inference.step_functions import max_target_length
 from weft.metrics.references import is_tsv
 from weft.metrics.scores import MetricScore
 from weft.models.interfaces import Head
@@ -49,19 +48,18 @@ class Completer:
     def complete(self, prompt: str, number: int = 1) -> list[str]:
         """The completions of the prompt in line `number`."""
         (tokens,) = self.trained.target_tokenizer.encode([prompt])
-        trained_length, limit = self.trained.recipe.data.max_length, max_target_length(self.trained)
-        most = trained_length if limit is None else min(trained_length, limit)
-        if len(tokens) > most:
-            problem = f"has {len(tokens)} tokens, but this model reads at most {most}"
+        trained_length, limit = self.trained.recipe.data.max_length, self.trained.max_target_length
+        max_length = trained_length if limit is None else min(trained_length, limit)
+        if len(tokens) > max_length:
+            problem = f"has {len(tokens)} tokens, but this model reads at most {max_length}"
             raise UserError(f"the prompt in line {number} {problem}: give a shorter one")
-        found = self._search(tokens, most - len(tokens), number)
+        found = self._search(tokens, max_length - len(tokens), number)
         lines = self.trained.target_tokenizer.decode([*tokens, *hypothesis.tokens] for hypothesis in found)
         return [replace_line_breaks(line) for line in lines]
 
     @torch.inference_mode()
     def _search(self, tokens: list[int], limit: int, number: int) -> list[Hypothesis]:
-        model = self.trained.model
-        device = next(model.parameters()).device
+        model, device = self.trained.model, self.trained.device
         start = model.start(model.encode(Padded.from_rows([[EOS]]).to(device)))
         prefix = torch.tensor(tokens, dtype=torch.long, device=device)
         step, state = continue_prefix(model.step, start, prefix)
@@ -112,7 +110,7 @@ def load_for_perplexity(text: Path, path: Path, device: str) -> TrainedModel:
 def evaluate_perplexity(trained: TrainedModel, text: Path) -> list[MetricScore]:
     """The perplexity of a text, line ends included."""
     total, counts, lines = 0.0, Counter[str](), iter(read_lines(text))
-    limit = max_target_length(trained)
+    limit = trained.max_target_length
     while window := list(islice(lines, trained.recipe.translate.buffer_size)):
         rows = trained.target_tokenizer.encode(window)
         for number, row in enumerate(rows, counts["lines"] + 1):
@@ -157,13 +155,11 @@ def perplexity_scores(nll: float, counts: Counter[str]) -> list[MetricScore]:
 @torch.inference_mode()
 def negative_log_likelihood(trained: TrainedModel, rows: Sequence[Sequence[int]]) -> float:
     """-log p of lines of token ids, EOS included."""
-    model = trained.model
-    device = next(model.parameters()).device
-    total = 0.0
+    model, total = trained.model, 0.0
     for numbers in batch_by_length(range(len(rows)), rows, trained.recipe.translate.batch_tokens):
         source = Padded.from_rows([[EOS]] * len(numbers))
         target = Padded.from_rows([[*rows[number], EOS] for number in numbers])
-        batch = Batch(source, target, tuple(numbers)).to(device)
+        batch = Batch(source, target, tuple(numbers)).to(trained.device)
         hidden, mask = model.features(batch).hidden, batch.target.mask
         total += _token_nll(model.head, hidden[mask], batch.target.data[mask]).sum().item()
     return total

@@ -22,10 +22,10 @@ from weft.core.hardware import select_device
 from weft.decoding.beam import BeamSearch
 from weft.decoding.constraints.word_trie import EncodeLines, WordListConstraint, read_word_list
 from weft.decoding.ctc_decoder import PrefixBeamDecoder
+from weft.decoding.sampling import Sampling
 from weft.decoding.search import FrameDecoder, FrameDecoderContext, LanguageModel, Search
 from weft.inference.capabilities import (
     check_ensemble_member,
-    check_mbr,
     check_n_best,
     check_overrides,
     check_settings,
@@ -39,7 +39,7 @@ from weft.inference.ensemble import (
     load_external_language_model,
     load_fused_language_model,
 )
-from weft.inference.mbr import MBRSelector, make_sampling_search
+from weft.inference.mbr import MBRSelector
 from weft.inference.translator import Translator
 from weft.text.tokenizer import Tokenizer
 
@@ -74,10 +74,11 @@ def load_translator(
         )
     check_overrides(trained, overrides)
     settings = _effective_settings(trained, overrides, beam, n_best)
-    check_settings(trained, settings, overrides, beam, n_best)
+    check_settings(trained, settings, overrides)
+    ensemble = ensemble or EnsembleOptions()
     uses_shortlist = shortlist or settings.shortlist
     if uses_shortlist:
-        check_shortlist(trained, settings, is_ensemble=ensemble is not None and bool(ensemble.folders))
+        check_shortlist(trained, settings, is_ensemble=bool(ensemble.folders))
     return Translator(
         trained,
         _make_search(settings),
@@ -97,7 +98,6 @@ def override_translator_search(
     """The translator with another beam size and number of alternatives. overrides: those that it was loaded with."""
     trained = translator.trained
     settings = _effective_settings(trained, overrides, beam, n_best)
-    check_mbr(settings.mbr, beam, n_best)
     return replace(
         translator,
         settings=settings,
@@ -111,11 +111,11 @@ def _effective_settings(
     trained: TrainedModel, overrides: Sequence[str], beam: int | None, n_best: int | None
 ) -> DecodingConfig:
     """The section `translate` of the model's recipe, with overrides, then with this beam size and n-best size."""
-    check_n_best(trained, beam, n_best)
     settings = trained.recipe.translate
     if overrides:
         node: dict[str, PlainData] = {"translate": to_dict(settings, REGISTRY)}
         settings = read_config(node, InferenceConfig, overrides).translate
+    check_n_best(trained, settings.mbr, beam, n_best)
     if beam is None and n_best is None:
         return settings
     slot = "search" if trained.model.has_decoder else "frame_decoder"
@@ -156,7 +156,11 @@ def with_beam(
 
 
 def _make_search(settings: DecodingConfig) -> Search:
-    return make_sampling_search(settings) if settings.mbr.samples else settings.search()
+    """The search; for minimum Bayes risk, sampling, with the settings of `translate.search` if that is sampling."""
+    if not settings.mbr.samples:
+        return settings.search()
+    kind, arguments = unwrap_factory(cast(ComponentFactory, settings.search))
+    return Sampling(**{**(arguments if kind is Sampling else {}), "n_best": settings.mbr.samples})
 
 
 def _make_mbr_selector(trained: TrainedModel, settings: DecodingConfig, n_best: int | None) -> MBRSelector | None:
@@ -164,12 +168,8 @@ def _make_mbr_selector(trained: TrainedModel, settings: DecodingConfig, n_best: 
     return MBRSelector(mbr.cost, trained.target_tokenizer, n_best or 1) if mbr.samples else None
 
 
-def _load_ensemble(
-    trained: TrainedModel, settings: DecodingConfig, options: EnsembleOptions | None, device: str
-) -> Ensemble:
+def _load_ensemble(trained: TrainedModel, settings: DecodingConfig, options: EnsembleOptions, device: str) -> Ensemble:
     fused = load_fused_language_model(trained, settings.fusion)
-    if options is None:
-        return Ensemble(fused=fused)
     weights, others = ensemble_weights(options), list[TrainedModel]()
     for folder in options.folders:
         others.append(load_model_on_device(folder, device))
@@ -181,10 +181,10 @@ def make_frame_decoder(trained: TrainedModel, make: Factory[FrameDecoder], setti
     """The frame decoder for this model; None if it has a decoder. setting: its place in the recipe, for messages."""
     if trained.model.has_decoder or trained.model.frame_head is None:
         return None
-    target, device = trained.target_tokenizer, next(trained.model.parameters()).device
+    target = trained.target_tokenizer
 
     def language_model(folder: str) -> LanguageModel:
-        language, ids = load_external_language_model(Path(folder).expanduser(), target, device)
+        language, ids = load_external_language_model(Path(folder).expanduser(), target, trained.device)
         return language_model_steps(language.model, ids)
 
     blank = trained.model.frame_head.blank

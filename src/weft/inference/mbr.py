@@ -5,14 +5,10 @@ sum_{y' in Y} cost(y, y'), Y sampled from p(. | x).
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
 
 import numpy as np
 
-from weft.config.field_types import ComponentFactory, unwrap_factory
-from weft.config.model_config import DecodingConfig
 from weft.core.state import Hypothesis
-from weft.decoding.sampling import Sampling
 from weft.metrics.sentence_metrics import CostName, pairwise_costs
 from weft.text.tokenizer import Tokenizer
 
@@ -26,9 +22,7 @@ class MBRSelector:
     n_best: int = 1
 
     def __call__(self, samples: Sequence[Hypothesis]) -> list[tuple[Hypothesis, float]]:
-        """Hypotheses with different texts, lowest expected cost first (of equal ones the first sample), and minus that
-        cost.
-        """
+        """Hypotheses with different texts, lowest expected cost first (ties: the first sample), and minus that cost."""
         texts = self.tokenizer.decode([sample.tokens for sample in samples])
         first = dict(zip(reversed(texts), reversed(samples), strict=True))
         costs = expected_costs(texts, self.cost)
@@ -43,9 +37,3 @@ def expected_costs(texts: Sequence[str], cost: CostName) -> dict[str, float]:
     counts = Counter(texts)
     means = pairwise_costs(cost, list(counts)) @ np.array(list(counts.values())) / len(texts)
     return dict(zip(counts, means.tolist(), strict=True))
-
-
-def make_sampling_search(settings: DecodingConfig) -> Sampling:
-    """Draws `translate.mbr.samples` outputs, with the settings of `translate.search` if that is sampling."""
-    kind, arguments = unwrap_factory(cast(ComponentFactory, settings.search))
-    return Sampling(**{**(arguments if kind is Sampling else {}), "n_best": settings.mbr.samples})

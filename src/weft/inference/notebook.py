@@ -12,8 +12,8 @@ from weft.core.templates import render_template
 from weft.text.tokenizer import SPACE_SYMBOL
 
 if TYPE_CHECKING:
-    from weft.inference.analysis import TranslationAnalysis
     from weft.inference.translation import Alternative, Translation
+    from weft.inference.translation_analysis import TranslationAnalysis
 
 NO_ATTENTION = "Attention is not available: the translation was joined from parts, or stored without its model."
 NO_OUTPUT = "The model gives no translation a probability."
@@ -37,16 +37,18 @@ class _Table(NamedTuple):
 
 
 class _View(NamedTuple):
-    """The units of a translation, a table about them, EOS last, and a note on what is missing."""
+    """The words or tokens of a translation, EOS last, their attention to the columns, and a note on what is missing."""
 
+    kind: str = "token"
     units: Sequence[_Unit] = ()
-    table: _Table | None = None
+    columns: Sequence[str] = ()
+    weights: Sequence[Sequence[float]] | None = None
     note: str = ""
 
 
 def translation_html(translation: Translation) -> str:
     """Return the translation as HTML, as far as its details are known."""
-    view, best = _make_view(translation), translation.alternatives[0]
+    view = _make_view(translation)
     are_words = "".join(unit.text for unit in view.units) == translation.text
     alternatives = translation.alternatives[1:]
     return render_template(
@@ -56,7 +58,7 @@ def translation_html(translation: Translation) -> str:
         text=translation.text,
         words=[unit for unit in view.units if unit.text] if are_words else [],
         notes=list(filter(None, [_score_summary(translation), _unmet_constraints(translation), view.note])),
-        table=view.table if best.tokens else None,
+        table=_make_table(view),
         special_tokens=SPECIAL_TOKENS,
         alternatives=[(alternative.text, f"{alternative.score:.2f}") for alternative in alternatives],
         alternative_count=pluralize(len(alternatives), "alternative"),
@@ -77,9 +79,9 @@ def _word_view(analysis: TranslationAnalysis, best: Alternative) -> _View:
     units = [*words, _Unit(SPECIAL_TOKENS[EOS], "", _probability(scores[-1:]))]
     obstacle = analysis.attention_obstacle()
     if obstacle:
-        return _View(units, _probability_table("word", units), f"{obstacle[0].upper()}{obstacle[1:]}.")
+        return _View("word", units, note=f"{obstacle[0].upper()}{obstacle[1:]}.")
     attention = analysis.word_attention()
-    return _View(units, _attention_table("word", units, attention.source, attention.weights.tolist()))
+    return _View("word", units, attention.source, attention.weights.tolist())
 
 
 def _token_view(translation: Translation) -> _View:
@@ -90,27 +92,19 @@ def _token_view(translation: Translation) -> _View:
         for number, token in enumerate(best.tokens)
     ]
     if attention is None:
-        return _View(units, _probability_table("token", units), NO_ATTENTION)
-    columns = [_visible_token(token) for token in attention.source_tokens]
-    return _View(units, _attention_table("token", units, columns, attention.weights))
+        return _View("token", units, note=NO_ATTENTION)
+    return _View("token", units, [_visible_token(token) for token in attention.source_tokens], attention.weights)
 
 
-def _attention_table(
-    unit: str, units: Sequence[_Unit], columns: Sequence[str], weights: Sequence[Sequence[float]]
-) -> _Table:
-    probabilities = [row.probability for row in units]
-    known = probabilities if any(probability is not None for probability in probabilities) else ()
-    rows = [(row.name, values) for row, values in zip(units, weights, strict=True)]
-    return _Table(f"Attention of each {unit}, in percent", columns, rows, known)
-
-
-def _probability_table(unit: str, units: Sequence[_Unit]) -> _Table | None:
-    """Return a single row of probabilities, if they are known."""
-    values = [column.probability for column in units if column.probability is not None]
-    if not values:
-        return None
-    columns = [column.name for column in units]
-    return _Table(f"Probability of each {unit}, in percent", columns, [("probability", values)])
+def _make_table(view: _View) -> _Table | None:
+    """Return the attention, or a single row of probabilities, if they are known."""
+    names, probabilities = [unit.name for unit in view.units], [unit.probability for unit in view.units]
+    known = [probability for probability in probabilities if probability is not None]
+    if view.weights is not None:
+        rows = list(zip(names, view.weights, strict=True))
+        return _Table(f"Attention of each {view.kind}, in percent", view.columns, rows, probabilities if known else ())
+    caption = f"Probability of each {view.kind}, in percent"
+    return _Table(caption, names, [("probability", known)]) if known else None
 
 
 def _score_summary(translation: Translation) -> str:

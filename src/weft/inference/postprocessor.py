@@ -55,15 +55,17 @@ DEFAULT_OUTPUT = OutputOptions()
 
 @dataclass(frozen=True)
 class Postprocessor:
-    """Converts hypotheses of a model to text. line: the source; source_length: how many tokens of it the model read."""
+    """Converts hypotheses for a source line to text. source_length: how many tokens of the line the model read."""
 
     trained: TrainedModel
     options: OutputOptions
+    line: str
+    source_length: int
 
-    def alternative(self, hypothesis: Hypothesis, line: str, source_length: int, rank: float | None) -> Alternative:
+    def alternative(self, hypothesis: Hypothesis, rank: float | None) -> Alternative:
         """The hypothesis as text, with unknown words replaced if requested."""
         return Alternative(
-            self._text(hypothesis, line, source_length),
+            self._text(hypothesis),
             hypothesis.score,
             tuple(self.target.tokens([*hypothesis.tokens, EOS])),
             hypothesis.token_scores,
@@ -71,22 +73,22 @@ class Postprocessor:
             rank,
         )
 
-    def alignment(self, hypothesis: Hypothesis, line: str, source_length: int) -> tuple[WordLink, ...] | None:
+    def alignment(self, hypothesis: Hypothesis) -> tuple[WordLink, ...] | None:
         """The aligned words, if requested."""
         if not self.options.alignment:
             return None
-        target_words = target_word_ranges(self._token_texts(hypothesis, line, source_length))
-        source_words = source_word_indices(line, self.source)[:source_length]
-        pairs = align_words(self._weights(hypothesis, source_length), source_words, target_words)
-        return make_word_links(pairs, line, self._text(hypothesis, line, source_length))
+        target_words = target_word_ranges(self._token_texts(hypothesis))
+        source_words = source_word_indices(self.line, self.source)[: self.source_length]
+        pairs = align_words(self._weights(hypothesis), source_words, target_words)
+        return make_word_links(pairs, self.line, self._text(hypothesis))
 
-    def attention(self, hypothesis: Hypothesis, line: str, source_length: int) -> AttentionWeights | None:
+    def attention(self, hypothesis: Hypothesis) -> AttentionWeights | None:
         """The attention weights of each token, if requested."""
         if not self.options.attention:
             return None
-        [ids] = self.source.encode([line])
-        source_tokens = self.source.tokens([*ids[:source_length], EOS])
-        weights = attention_matrix(hypothesis, source_length).tolist()
+        [ids] = self.source.encode([self.line])
+        source_tokens = self.source.tokens([*ids[: self.source_length], EOS])
+        weights = attention_matrix(hypothesis, self.source_length).tolist()
         return AttentionWeights(tuple(source_tokens), tuple(map(tuple, weights)))
 
     @property
@@ -97,11 +99,11 @@ class Postprocessor:
     def target(self) -> Tokenizer:
         return self.trained.target_tokenizer
 
-    def _text(self, hypothesis: Hypothesis, line: str, source_length: int) -> str:
+    def _text(self, hypothesis: Hypothesis) -> str:
         (text,) = self.target.decode([hypothesis.tokens])
         if self._replaces_unknown(hypothesis):
             original = b"".join(self._token_bytes(hypothesis)).decode()
-            replaced = b"".join(self._token_texts(hypothesis, line, source_length)).decode()
+            replaced = b"".join(self._token_texts(hypothesis)).decode()
             text = replaced[len(original) - len(text) :]  # without the leading space, which decoding removes
         return replace_line_breaks(text)
 
@@ -113,27 +115,28 @@ class Postprocessor:
         space = b" " if self.target.joins_with_spaces else b""
         return [space + token for token in decode_token_bytes(self.target.reorder(hypothesis.tokens), self.target)]
 
-    def _token_texts(self, hypothesis: Hypothesis, line: str, source_length: int) -> list[bytes]:
+    def _token_texts(self, hypothesis: Hypothesis) -> list[bytes]:
         """The text of each token, in text order, with unknown words replaced if requested."""
         texts, unknown_id = self._token_bytes(hypothesis), self.target.unknown_id
-        if not self._replaces_unknown(hypothesis) or unknown_id is None or not source_length:
+        if not self._replaces_unknown(hypothesis) or unknown_id is None or not self.source_length:
             return texts
-        weights, tokens = self._weights(hypothesis, source_length), self.target.reorder(hypothesis.tokens)
+        weights, tokens = self._weights(hypothesis), self.target.reorder(hypothesis.tokens)
         (unknown,) = self.target.token_bytes([unknown_id])
         return [
-            text.replace(unknown.strip(), self._replacement(int(row.argmax()), line).encode())
+            text.replace(unknown.strip(), self._replacement(int(row.argmax())).encode())
             if token == unknown_id
             else text
             for token, text, row in zip(tokens, texts, weights, strict=True)
         ]
 
-    def _weights(self, hypothesis: Hypothesis, source_length: int) -> WeightArray:
+    def _weights(self, hypothesis: Hypothesis) -> WeightArray:
         """Attention weights [T,S] in text order, without EOS on either side."""
-        rows = self.target.reorder(list(attention_matrix(hypothesis, source_length)[:-1, :-1]))
-        return np.array(rows, dtype=np.float64).reshape(-1, source_length)
+        rows = self.target.reorder(list(attention_matrix(hypothesis, self.source_length)[:-1, :-1]))
+        return np.array(rows, dtype=np.float64).reshape(-1, self.source_length)
 
-    def _replacement(self, position: int, line: str) -> str:
+    def _replacement(self, position: int) -> str:
         """The replacement of an unknown token that attends to this source token: its word, or its letter."""
+        line = self.line
         first, end = self.source.offsets(line)[position]
         start = first + len(line[first:end]) - len(line[first:end].lstrip())
         word = next((match[0] for match in WORD_PATTERN.finditer(line) if match.start() <= start < match.end()), None)

@@ -6,11 +6,12 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any, NamedTuple
 
 from weft.core.codec import LineError, codec_chunk_size
 from weft.core.errors import UserError
+from weft.core.formatting import pluralize
+from weft.inference.backends import process_windows
 from weft.inference.scoring import ScoredPair, Scorer
 from weft.inference.translation import finite_or_none
 
@@ -48,15 +49,12 @@ class Reranker:
 
     def stream(self, lines: Iterable[str]) -> Iterator[RerankedLine]:
         """Rerank lines as `weft translate --json` writes them."""
-        records, done = (_read_record(line, number) for number, line in enumerate(lines, 1)), 0
+        records = (_read_record(line, number) for number, line in enumerate(lines, 1))
         size = min(codec_chunk_size(scorer.trained.source_tokenizer, LISTS_PER_WINDOW) for scorer in self.scorers)
-        while window := list(islice(records, size)):
-            yield from self._rerank(window, done + 1)
-            done += len(window)
+        return process_windows(records, size, lambda window, _: self._rerank(window))
 
-    def _rerank(self, records: Sequence[dict[str, Any]], first: int) -> Iterator[RerankedLine]:
-        """first: the line number of the first record."""
-        columns = [iter(_score_alternatives(scorer, records, first)) for scorer in self.scorers]
+    def _rerank(self, records: Sequence[dict[str, Any]]) -> Iterator[RerankedLine]:
+        columns = [iter(_score_alternatives(scorer, records)) for scorer in self.scorers]
         for record in records:
             ranked = []
             for alternative in record["alternatives"]:
@@ -79,22 +77,21 @@ def make_reranker(scorers: Sequence[Scorer], weights: Sequence[float] | None, al
     count = 1 + len(scorers)
     chosen = (1.0,) * count if weights is None else tuple(weights)
     if len(chosen) != count:
-        numbers = "1 number" if len(chosen) == 1 else f"{len(chosen)} numbers"
-        raise UserError(
-            f"weights: got {numbers}, expected {count}: one for the scores in the list, then one for each model"
-        )
+        numbers = pluralize(len(chosen), "number")
+        expected = f"expected {count}: one for the scores in the list, then one for each model"
+        raise UserError(f"weights: got {numbers}, {expected}")
     if not all(math.isfinite(weight) and weight >= 0 for weight in chosen) or not any(chosen):
         listed = ", ".join(f"{weight:g}" for weight in chosen)
         raise UserError(f"weights: got {listed}: none should be negative, and not all of them 0")
     return Reranker(tuple(scorers), chosen, alpha)
 
 
-def _score_alternatives(scorer: Scorer, records: Sequence[dict[str, Any]], first: int) -> list[ScoredPair]:
-    numbered = [(number, record, one) for number, record in enumerate(records, first) for one in record["alternatives"]]
+def _score_alternatives(scorer: Scorer, records: Sequence[dict[str, Any]]) -> list[ScoredPair]:
+    alternatives = [(row, alternative) for row, record in enumerate(records) for alternative in record["alternatives"]]
     try:
-        return scorer.score([(record["source"], alternative["text"]) for _, record, alternative in numbered])
+        return scorer.score([(records[row]["source"], alternative["text"]) for row, alternative in alternatives])
     except LineError as error:
-        raise UserError(f"line {numbered[error.row][0]}: {error}") from error
+        raise LineError(alternatives[error.row][0], str(error)) from error
 
 
 def _read_record(line: str, number: int) -> dict[str, Any]:

@@ -23,9 +23,9 @@ from weft.data.pair_files import is_table_file
 from weft.decoding.forced_decoding import forced_scores
 from weft.inference.backends import batch_by_length, process_windows
 from weft.inference.loader import load_model_on_device
-from weft.inference.step_functions import max_source_length, max_target_length, model_steps
+from weft.inference.step_functions import model_steps
 from weft.inference.translation import finite_or_none
-from weft.inference.translation_io import report_truncated_sources, write_lines
+from weft.inference.translation_io import report_truncated, write_lines
 
 MAX_EXPONENT = 700.0  # exp of more overflows
 
@@ -91,10 +91,12 @@ class Scorer:
         """Score pairs in batches; raise LineError if a target is longer than the model has positions for."""
         sources = self.trained.source_tokenizer.encode_rows([source for source, _ in pairs]).split()
         targets = self.trained.target_tokenizer.encode_rows([target for _, target in pairs]).split()
-        limit, most = max_source_length(self.trained), max_target_length(self.trained)
+        limit, max_target = self.trained.max_source_length, self.trained.max_target_length
         for number, row in enumerate(targets):
-            if most is not None and len(row) > most:
-                raise LineError(number, f"the target has {len(row)} tokens, but this model has positions for {most}")
+            if max_target is not None and len(row) > max_target:
+                raise LineError(
+                    number, f"the target has {len(row)} tokens, but this model has positions for {max_target}"
+                )
         truncated = [row[:limit] for row in sources]
         longer = [max(pair, key=len) for pair in zip(truncated, targets, strict=True)]
         found: dict[int, Hypothesis] = {}
@@ -105,9 +107,8 @@ class Scorer:
 
     @torch.inference_mode()
     def _score_batch(self, sources: Sequence[RowArray], targets: Sequence[RowArray]) -> list[Hypothesis]:
-        model = self.trained.model
-        device = next(model.parameters()).device
-        step, state = model_steps(model, pad_rows(sources).to(device), self.trained.recipe.translate.ctc_weight)
+        device, ctc_weight = self.trained.device, self.trained.recipe.translate.ctc_weight
+        step, state = model_steps(self.trained.model, pad_rows(sources).to(device), ctc_weight)
         return forced_scores(step, state, pad_rows(targets).to(device))
 
     def _to_pair(self, pair: tuple[str, str], hypothesis: Hypothesis, truncated: bool) -> ScoredPair:
@@ -131,7 +132,9 @@ def read_scored_pairs(scorer: Scorer, files: Sequence[Path]) -> Iterable[tuple[s
 
 
 def write_scores(scorer: Scorer, files: Sequence[Path], output: Path | None, *, as_json: bool) -> None:
-    """Write a line for each pair; report truncated sources and totals on standard error."""
+    """Write a line for each pair: log-probability, number of tokens and perplexity, or a JSON record. Report truncated
+    sources and totals on standard error.
+    """
     totals, truncated = ScoreTotals(), list[int]()
 
     def lines() -> Iterator[str]:
@@ -140,16 +143,12 @@ def write_scores(scorer: Scorer, files: Sequence[Path], output: Path | None, *, 
             totals = totals.plus(pair)
             if pair.truncated:
                 truncated.append(number)
-            yield _format_json(pair) if as_json else _format_columns(pair)
+            columns = f"{pair.score:.6f}\t{len(pair.tokens)}\t{pair.perplexity:.4f}\n"
+            yield _format_json(pair) if as_json else columns
 
     write_lines(lines(), output)
-    report_truncated_sources("sources", max_source_length(scorer.trained), truncated)
+    report_truncated(truncated, scorer.trained.max_source_length, scorer.trained.source_tokenizer)
     print(f"weft: {totals}", file=sys.stderr)
-
-
-def _format_columns(pair: ScoredPair) -> str:
-    """Log-probability, number of tokens and perplexity, separated by tabs."""
-    return f"{pair.score:.6f}\t{len(pair.tokens)}\t{pair.perplexity:.4f}\n"
 
 
 def _format_json(pair: ScoredPair) -> str:

@@ -38,9 +38,7 @@ class ShortlistReport(NamedTuple):
 
 
 def train_shortlist(path: Path, files: Sequence[Path], size: ShortlistSize, max_pairs: int) -> ShortlistReport:
-    """Learn a shortlist from the first pairs of the files, or of the training data if there are none, and add it to the
-    model in a run or model folder.
-    """
+    """Learn a shortlist from the first pairs of the files (default: the training data), and add it to the model."""
     with lock_model_folder(path) as folder:
         model = read_model_folder(folder)
         if model.source.modality != "text" or model.slots["source"]["type"] == "none":

@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from weft.checkpoints.trained_model import TrainedModel
 from weft.core.padded import Padded
 from weft.core.state import Hypothesis, State, StepFunction, StepOutput, TensorTree
 from weft.decoding.constraints.step_constraints import repeat_per_hypothesis, wrap_step
@@ -37,19 +36,6 @@ def model_steps(model: Model, source: Padded, ctc_weight: float) -> tuple[StepFu
         return model.step, start
     parts = [WeightedStep(model.step, 1 - ctc_weight), WeightedStep(ctc_prefix_step, ctc_weight)]
     return combine_steps(parts, weighted_sum), join_states(start, initial_ctc_state(model.frames_from_memory(memory)))
-
-
-def max_source_length(trained: TrainedModel) -> int:
-    """The most source tokens that the model reads: the limit of training, or of its learned positions."""
-    model = trained.model
-    positions = [model.source.max_length, None if model.frame_head is None else model.frame_head.max_length]
-    return min([trained.recipe.data.max_length, *(limit - 1 for limit in positions if limit is not None)])
-
-
-def max_target_length(trained: TrainedModel) -> int | None:
-    """The most target tokens that the model has positions for (None: any number)."""
-    positions = trained.model.target.max_length
-    return None if positions is None else positions - 1
 
 
 def shortlist_steps(model: Model, start: State, lists: Sequence[Tensor]) -> tuple[StepFunction, State]:

@@ -5,8 +5,9 @@ reports truncated lines and unmet constraints on standard error. Must not import
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
+from weft.core.codec import Codec
 from weft.core.errors import UserError
 from weft.core.files import write_atomically
 from weft.core.formatting import first_few, pluralize
@@ -28,24 +29,18 @@ def write_translations(
     request_reader: RequestReader = PLAIN_READER,
     alignments: Path | None = None,
 ) -> None:
-    """Translate a file or standard input line by line. alignments: a second file, with the word alignment of each line.
-
-    Truncated lines and unmet constraints are reported on standard error.
-    """
+    """Translate a file or standard input line by line. alignments: a second file, with the word alignments."""
     text_only = request_reader.as_json or request_reader.glossary is not None or request_reader.protect
     if backend.source_codec.modality != "text" and text_only:
-        raise UserError("this model reads images, not text: leave --json-input, --glossary and --protect out")
+        raise UserError("this model reads images, not text: omit --json-input, --glossary and --protect")
     requests = request_reader(read_sources(backend, source))
     translations = _without_buffer_on_terminal(backend, source).stream(requests)
-    problems = _LineProblems([], [])
     if alignments is None:
-        write_lines(problems.format_lines(translations, as_json), output)
+        _write_results(translations, backend, output, as_json=as_json)
     else:
         write_atomically(
-            alignments, lambda file: write_lines(problems.format_lines(translations, as_json, file), output)
+            alignments, lambda file: _write_results(translations, backend, output, as_json=as_json, alignments=file)
         )
-    report_truncated_lines(problems.truncated, backend)
-    problems.report_unmet_constraints()
 
 
 def write_paragraphs(
@@ -59,40 +54,44 @@ def write_paragraphs(
 ) -> None:
     """Translate lines of any number of sentences."""
     if backend.source_codec.modality != "text":
-        raise UserError("this model reads images, which have no sentences: leave --paragraphs out")
+        raise UserError("this model reads images, which have no sentences: omit --paragraphs")
     stream = _without_buffer_on_terminal(backend, source).stream
     paragraphs = translate_paragraphs(
         lambda sentences: stream(request_reader(sentences)), read_input_lines(source), splitter
     )
-    problems = _LineProblems([], [])
-    write_lines(problems.format_lines(paragraphs, as_json), output)
-    report_truncated_sources("sentences", backend.max_source_length(), problems.truncated)
-    problems.report_unmet_constraints()
+    _write_results(paragraphs, backend, output, as_json=as_json, unit="sentences")
 
 
-class _LineProblems(NamedTuple):
-    """The numbers, from 1, of truncated lines and of lines with an unmet constraint."""
+def _write_results(
+    results: Iterable[Translation | TranslatedParagraph],
+    backend: Backend,
+    output: Path | None,
+    *,
+    as_json: bool,
+    unit: str = "sources",
+    alignments: BinaryIO | None = None,
+) -> None:
+    """Write results as they come, then report lines that were truncated or have an unmet constraint.
 
-    truncated: list[int]
-    unmet: list[int]
+    unit: what the backend truncates. alignments: a file for the word alignments.
+    """
+    truncated, unmet = list[int](), list[int]()
 
-    def format_lines(
-        self, results: Iterable[Translation | TranslatedParagraph], as_json: bool, alignments: BinaryIO | None = None
-    ) -> Iterator[str]:
-        """Format results as they come, and collect their problems. alignments: a file for their word alignments."""
+    def lines() -> Iterator[str]:
         for number, result in enumerate(results, 1):
             if alignments is not None and isinstance(result, Translation):
                 alignments.write(f"{format_pharaoh(result.aligned_words)}\n".encode())
             if result.truncated:
-                self.truncated.append(number)
+                truncated.append(number)
             if not all(check.met for check in result.constraint_checks):
-                self.unmet.append(number)
+                unmet.append(number)
             yield format_line(result, as_json=as_json)
 
-    def report_unmet_constraints(self) -> None:
-        if self.unmet:
-            lines = f"{pluralize(len(self.unmet), 'line')}: {first_few(self.unmet)}"
-            print(f"weft: constraints are not met in {lines} (--json shows which)", file=sys.stderr)
+    write_lines(lines(), output)
+    report_truncated(truncated, backend.max_source_length(), backend.source_codec, unit)
+    if unmet:
+        numbers = f"{pluralize(len(unmet), 'line')}: {first_few(unmet)}"
+        print(f"weft: constraints are not met in {numbers} (--json shows which)", file=sys.stderr)
 
 
 def write_lines(lines: Iterable[str], output: Path | None) -> None:
@@ -142,20 +141,12 @@ def _image_path(file: Path, name: str, number: int) -> str:
         ) from error
 
 
-def report_truncated_lines(numbers: Sequence[int], backend: Backend) -> None:
-    """Report on standard error which lines, counted from 1, were longer than the model reads."""
-    if numbers:
-        what, units = ("line", "tokens") if backend.source_codec.modality == "text" else ("image", "columns")
-        were, limit = "was" if len(numbers) == 1 else "were", backend.max_source_length()
-        lines = f"{pluralize(len(numbers), what)} {were} longer than {limit} {units}"
-        print(f"weft: {lines} and {were} truncated: {first_few(numbers)}", file=sys.stderr)
-
-
-def report_truncated_sources(what: str, limit: int, numbers: Sequence[int]) -> None:
+def report_truncated(numbers: Sequence[int], limit: int, codec: Codec, unit: str = "sources") -> None:
     """Report on standard error which lines, counted from 1, have a source that was longer than the model reads."""
     if numbers:
+        positions = "tokens" if codec.modality == "text" else "columns"
         lines = f"{pluralize(len(numbers), 'line')}: {first_few(numbers)}"
-        print(f"weft: {what} longer than {limit} tokens were truncated, in {lines}", file=sys.stderr)
+        print(f"weft: {unit} longer than {limit} {positions} were truncated, in {lines}", file=sys.stderr)
 
 
 def _without_buffer_on_terminal(backend: Backend, source: Path | None) -> Backend:

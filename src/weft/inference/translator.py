@@ -38,15 +38,15 @@ from weft.decoding.constraints.step_constraints import block_repeated_ngrams, en
 from weft.decoding.constraints.word_trie import WordListConstraint, restrict_to_words
 from weft.decoding.forced_decoding import forced_scores, token_alternatives
 from weft.decoding.search import FrameDecoder, Search
-from weft.inference.analysis import TranslationAnalysis
 from weft.inference.backends import batch_by_length, process_windows
 from weft.inference.ensemble import SINGLE_MODEL, Ensemble
 from weft.inference.mbr import MBRSelector
 from weft.inference.parallel_batches import BatchWorkers, cancellable_step, make_batch_workers
-from weft.inference.placeholders import SpanProtector
 from weft.inference.postprocessor import DEFAULT_OUTPUT, OutputOptions, Postprocessor, token_candidates
-from weft.inference.step_functions import max_source_length, max_target_length, model_steps, shortlist_steps
+from weft.inference.span_protection import SpanProtector
+from weft.inference.step_functions import model_steps, shortlist_steps
 from weft.inference.translation import EMPTY_OUTPUT, FAILED_OUTPUT, Translation, translate_paragraphs
+from weft.inference.translation_analysis import TranslationAnalysis
 from weft.metrics.calibration import Calibration
 from weft.text.lexical_shortlist import Shortlist
 from weft.text.sentences import SentenceSplitter
@@ -118,14 +118,14 @@ class Translator:
 
     def max_source_length(self) -> int:
         """The most source tokens that all models of the ensemble read."""
-        return min(map(max_source_length, self._models))
+        return min(model.max_source_length for model in self._models)
 
     # Encoding and search
 
     def encode(self, requests: Sequence[Request], numbers: Sequence[int]) -> list[EncodedRequest]:
         """Encode lines with their numbers in the input; raise LineError if one cannot be encoded or constrained."""
         constraints, lines = self._compile_constraints(requests), [request.text for request in requests]
-        limits = [max_source_length(model) for model in self._models]
+        limits = [model.max_source_length for model in self._models]
         rows = zip(*(model.source_tokenizer.encode_rows(lines).split() for model in self._models), strict=True)
         return [
             EncodedRequest(
@@ -153,14 +153,14 @@ class Translator:
     @torch.inference_mode()
     def forced(self, batch: Sequence[EncodedRequest], targets: Padded) -> list[Hypothesis]:
         """The targets [B,T] as hypotheses, with the scores and the attention of the models."""
-        return forced_scores(*self._steps(batch), targets.to(self._device))
+        return forced_scores(*self._steps(batch), targets.to(self.trained.device))
 
     @torch.inference_mode()
     def top_tokens(
         self, batch: Sequence[EncodedRequest], targets: Padded, count: int
     ) -> list[list[list[tuple[int, float]]]]:
         """The most probable ids at each position of the targets [B,T], without constraints."""
-        return token_alternatives(*self._steps(batch), targets.to(self._device), count)
+        return token_alternatives(*self._steps(batch), targets.to(self.trained.device), count)
 
     def can_satisfy(self, request: Request) -> bool:
         """Whether the search can be constrained to meet all constraints of a request."""
@@ -171,33 +171,26 @@ class Translator:
         except UserError:
             return False
         (row,) = self.trained.source_tokenizer.encode_rows([request.text]).split()
-        return constraints.min_length <= self._max_length(row[: max_source_length(self.trained)])
+        return constraints.min_length <= self._max_length(row[: self.trained.max_source_length])
 
     @property
     def _models(self) -> tuple[TrainedModel, ...]:
         return self.trained, *self.ensemble.others
-
-    @property
-    def _device(self) -> torch.device:
-        return next(self.trained.model.parameters()).device
 
     @cached_property
     def _phrase_tokenizer(self) -> PhraseTokenizer:
         return PhraseTokenizer(self.trained.target_tokenizer)
 
     def _compile_constraints(self, requests: Sequence[Request]) -> list[TokenConstraints]:
-        if all(request.is_plain for request in requests):
-            return [UNCONSTRAINED] * len(requests)
-        if self.frame_decoder is not None:
-            raise UserError(
-                "this model has no decoder, so its outputs cannot be constrained: prefixes, phrases, a glossary and "
-                "vocabularies need one"
-            )
-        compiled = []
+        compiled = [UNCONSTRAINED] * len(requests)
         for number, request in enumerate(requests):
+            if request.is_plain:
+                continue
+            if self.frame_decoder is not None:
+                problem = "this model has no decoder, so its outputs cannot be constrained"
+                raise UserError(f"{problem}: prefixes, phrases, a glossary and vocabularies need one")
             try:
-                plain = request.is_plain
-                compiled.append(UNCONSTRAINED if plain else compile_constraints(request, self._phrase_tokenizer))
+                compiled[number] = compile_constraints(request, self._phrase_tokenizer)
             except UserError as error:
                 raise LineError(number, str(error)) from error
         return compiled
@@ -207,26 +200,26 @@ class Translator:
         limit = self._max_lengths(source.lengths())
         if self.frame_decoder is not None:
             return self.frame_decoder(self.trained.model.frames(source), limit)
-        for encoded, most in zip(batch, limit.tolist(), strict=True):
-            if encoded.constraints.min_length > most:
+        for encoded, max_length in zip(batch, limit.tolist(), strict=True):
+            if encoded.constraints.min_length > max_length:
                 raise UserError(
                     f"line {encoded.number + 1}: its constraints need {encoded.constraints.min_length} tokens, but its "
-                    f"output may have only {most}: request less, or raise translate.max_length_factor or "
+                    f"output may have only {max_length}: request less, or raise translate.max_length_factor or "
                     "translate.max_length_extra"
                 )
         step, state = self._steps(batch)
         step, state = self._constrain(step, state, [one.constraints for one in batch], source.lengths(), limit)
-        numbers = torch.tensor([encoded.number for encoded in batch], device=self._device)
+        numbers = torch.tensor([encoded.number for encoded in batch], device=self.trained.device)
         return self.search(cancellable_step(step), state, limit, numbers)
 
     def _source(self, batch: Sequence[EncodedRequest]) -> Padded:
-        return pad_rows([encoded.rows[0] for encoded in batch]).to(self._device)
+        return pad_rows([encoded.rows[0] for encoded in batch]).to(self.trained.device)
 
     def _max_lengths(self, source_lengths: Tensor) -> Tensor:
         """The most tokens of each output [B]."""
         limit = (source_lengths * self.settings.max_length_factor).long() + self.settings.max_length_extra
-        for most in (max_target_length(self.trained), self.ensemble.max_target_length()):
-            limit = limit if most is None else limit.clamp(max=most)
+        for max_length in (self.trained.max_target_length, self.ensemble.max_target_length()):
+            limit = limit if max_length is None else limit.clamp(max=max_length)
         return limit
 
     def _max_length(self, row: RowArray) -> int:
@@ -280,7 +273,7 @@ class Translator:
         rows = [row for row in range(len(encoded)) if row not in done]
         workers = BatchWorkers(1, self.settings.batch_tokens)
         if all(request.is_plain for request in requests):  # the phrase tokenizer is not safe to share between threads
-            workers = make_batch_workers(self._device, self.settings.batch_tokens)
+            workers = make_batch_workers(self.trained.device, self.settings.batch_tokens)
         batches = list(batch_by_length(rows, sources, workers.tokens))
         inputs = [[encoded[row] for row in batch] for batch in batches]
         for batch, batch_input, found in zip(batches, inputs, workers(self.search_batch, inputs), strict=True):
@@ -313,17 +306,17 @@ class Translator:
     ) -> Translation:
         if not ranked:
             return replace(self._empty(encoded), alternatives=(FAILED_OUTPUT,), truncated=encoded.truncated)
-        line, length = encoded.request.text, len(encoded.rows[0])
-        best, post = ranked[0][0], Postprocessor(self.trained, self.output_options)
-        alternatives = tuple(post.alternative(hypothesis, line, length, rank) for hypothesis, rank in ranked)
+        line, best = encoded.request.text, ranked[0][0]
+        post = Postprocessor(self.trained, self.output_options, line, len(encoded.rows[0]))
+        alternatives = tuple(post.alternative(hypothesis, rank) for hypothesis, rank in ranked)
         return Translation(
             line,
             alternatives,
             truncated=encoded.truncated,
             constraint_checks=self._check_constraints(encoded, best.tokens, alternatives[0].text),
             confidence=self._confidence(best),
-            alignment=post.alignment(best, line, length),
-            attention=post.attention(best, line, length),
+            alignment=post.alignment(best),
+            attention=post.attention(best),
             analysis=TranslationAnalysis(self, encoded.request, best.tokens),
         )
 

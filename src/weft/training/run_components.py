@@ -103,8 +103,7 @@ def make_objective_context(trained: TrainedModel, data: TokenCache, seed: int) -
     target = trained.target_tokenizer
 
     def load(folder: str) -> Model:
-        device = next(trained.model.parameters()).device
-        return load_frozen_model(Path(folder).expanduser(), trained).to(device)
+        return load_frozen_model(Path(folder).expanduser(), trained).to(trained.device)
 
     return ObjectiveContext(
         target.decode,

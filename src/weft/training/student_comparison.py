@@ -14,7 +14,7 @@ from weft.checkpoints.model_folder import WEIGHTS_FILE, ModelFolder, RecipeNode,
 from weft.config.yaml_files import dump_yaml_inline
 from weft.core.formatting import pluralize
 from weft.inference.backends import Backend, BackendOptions, make_ctranslate2_backend, reasons_against_ctranslate2
-from weft.inference.export.ctranslate2_export import CTranslate2Precision, convert_to_ctranslate2
+from weft.inference.capabilities import CTranslate2Precision
 from weft.inference.loader import load_translator
 from weft.inference.translator import Translator
 from weft.metrics.corpus_metrics import evaluate_with_intervals
@@ -103,6 +103,8 @@ def text_translator(backend: Backend) -> Callable[[Sequence[str]], list[str]]:
 
 def converted_size(model: ModelFolder) -> int:
     """Return the size in bytes of the model in CTranslate2's format."""
+    from weft.inference.export.ctranslate2_converter import convert_to_ctranslate2
+
     with TemporaryDirectory(prefix="weft-") as folder:
         convert_to_ctranslate2(model, Path(folder), COMPARISON_PRECISION)
         return (Path(folder) / "model.bin").stat().st_size

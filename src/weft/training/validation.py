@@ -45,11 +45,10 @@ class Validator:
 
     @torch.no_grad()
     def _losses(self, trained: TrainedModel) -> dict[str, Any]:
-        device = next(trained.model.parameters()).device
         total = count = 0.0
         parts: Counter[str] = Counter()
         for batch in self.batches.epoch(0):
-            loss = self.objective(trained.model, batch.to(device))
+            loss = self.objective(trained.model, batch.to(trained.device))
             total, count = total + loss.total.item(), count + loss.count.item()
             parts.update({name: part.item() for name, part in loss.parts.items()})
         means = {"loss": total / count, **{name: part / count for name, part in parts.items()}}

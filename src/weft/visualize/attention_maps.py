@@ -109,7 +109,7 @@ def attention_map(
     else:
         source = [TokenSpan(str(position + 1), position, position + 1) for position in range(weights.shape[1])]
         with torch.inference_mode():
-            columns = example.source.to(next(trained.model.parameters()).device)
+            columns = example.source.to(trained.device)
             image = read_source_image(columns, lambda blank: trained.model.encode(blank).mask)
     target = SPAN_FUNCTIONS[unit](example.target, trained.target_tokenizer)
     layer_name = [] if layer is None else [f"layer {layer}, {'mean of its heads' if head is None else f'head {head}'}"]

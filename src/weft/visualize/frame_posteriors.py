@@ -73,7 +73,7 @@ def frame_posteriors(translator: Translator, line: str, target: str | None = Non
     trained = translator.trained
     head = require_frame_head(trained.model, target)
     source, remarks = encode_source(translator, line)
-    source = source.to(next(trained.model.parameters()).device)
+    source = source.to(trained.device)
     frames = trained.model.frames(source)
     if target is None:
         path, text = frames.log_probs[0].argmax(-1).tolist(), translator.translate([line])[0].text

@@ -23,7 +23,6 @@ from weft.decoding.search import FrameDecoder, Search
 from weft.inference.language_model import count_units, perplexity_scores, sampling_completer
 from weft.inference.loader import load_translator
 from weft.inference.scoring import ScoredPair, Scorer, perplexity
-from weft.inference.step_functions import max_target_length
 from weft.inference.translator import Translator
 from weft.metrics.comparison import (
     Comparison,
@@ -242,7 +241,7 @@ def _length_breakdown(comparison: Comparison, *, reads_images: bool) -> LengthBr
 
 def evaluate_language_model(trained: TrainedModel, held_out: HeldOutLines) -> LanguageModelEvaluation:
     """Score the lines that fit into the model's positions; raise UserError if none does."""
-    limit = max_target_length(trained)
+    limit = trained.max_target_length
     texts = [target for _, target in held_out.pairs]
     rows = trained.target_tokenizer.encode(texts)
     fitting = [number for number, row in enumerate(rows) if limit is None or len(row) <= limit]

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from weft.core.codec import EOS, NUM_SPECIAL_TOKENS, SPECIAL_TOKENS
 from weft.core.errors import UserError
 from weft.decoding.constraints.request import Request
-from weft.inference.analysis import TranslatedWord
 from weft.inference.translation import Translation
+from weft.inference.translation_analysis import TranslatedWord
 from weft.inference.translator import Translator
 from weft.text.tokenizer import Tokenizer
 from weft.visualize.translation_trace import trace_translation

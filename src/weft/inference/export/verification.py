@@ -18,7 +18,6 @@ from weft.core.padded import Padded
 from weft.core.state import State
 from weft.decoding.greedy import GreedySearch
 from weft.inference.export.standalone.onnx_model import OnnxModel
-from weft.inference.step_functions import max_source_length
 
 VERIFIED_LINES = 8
 MAX_VERIFIED_LENGTH = 40  # source tokens
@@ -65,7 +64,7 @@ class ExportVerifier:
     def _random_sources(self) -> TokenRows:
         """Random token ids, EOS last, from one token to many."""
         generator, size = np.random.default_rng(1), self.trained.source_tokenizer.size
-        longest = min(MAX_VERIFIED_LENGTH, max_source_length(self.trained))
+        longest = min(MAX_VERIFIED_LENGTH, self.trained.max_source_length)
         lengths = np.linspace(1, longest, VERIFIED_LINES).astype(int)
         return [[*generator.integers(NUM_SPECIAL_TOKENS, size, length).tolist(), EOS] for length in lengths]
 

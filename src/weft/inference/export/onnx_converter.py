@@ -3,7 +3,7 @@ token and the state to log-probabilities and the updated state.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NewType
 
 import numpy as np
@@ -25,9 +25,10 @@ Dimensions = Sequence[int | str]  # a name stands for a size that is known only 
 
 @dataclass
 class OnnxGraph:
-    """Nodes in the order in which they are computed, and their constants."""
+    """Nodes in the order in which they are computed, and their constants. weights: named as in the model folder."""
 
     name: str
+    weights: NumpyWeights
     nodes: list[onnx.NodeProto] = field(default_factory=list)
     constants: dict[str, onnx.TensorProto] = field(default_factory=dict)
     inputs: list[onnx.ValueInfoProto] = field(default_factory=list)
@@ -73,10 +74,13 @@ class OnnxGraph:
         """The size of an axis, [1]."""
         return self.op("Gather", self.op("Shape", x), self.integers(axis))
 
-    def linear(self, x: TensorName, weight: NDArray[Any], bias: NDArray[Any] | None, name: str) -> TensorName:
+    def weight(self, name: str) -> TensorName:
+        return self.constant(name, self.weights[name])
+
+    def linear(self, x: TensorName, name: str) -> TensorName:
         """W x + b, for x [...,I]."""
-        product = self.op("MatMul", x, self.constant(f"{name}.weight", weight.T))
-        return product if bias is None else self.op("Add", product, self.constant(f"{name}.bias", bias))
+        product = self.op("MatMul", x, self.constant(f"{name}.weight", self.weights[f"{name}.weight"].T))
+        return self.op("Add", product, self.weight(f"{name}.bias")) if f"{name}.bias" in self.weights else product
 
     @property
     def bytes(self) -> int:
@@ -94,10 +98,9 @@ class OnnxGraph:
 
 @dataclass(frozen=True)
 class OnnxStack:
-    """An embedding and the layers above it, in a graph. Weights have the names of the model folder."""
+    """An embedding and the layers above it, in a graph."""
 
     graph: OnnxGraph
-    weights: NumpyWeights
     positions: int
     slot: str  # encoder or decoder
     node: RecipeNode
@@ -119,26 +122,25 @@ class OnnxStack:
         return self.dim // self.heads
 
     def linear(self, x: TensorName, name: str) -> TensorName:
-        name = f"{self.slot}.{name}"
-        return self.graph.linear(x, self.weights[f"{name}.weight"], self.weights.get(f"{name}.bias"), name)
+        return self.graph.linear(x, f"{self.slot}.{name}")
 
     def norm(self, x: TensorName, name: str) -> TensorName:
-        names = [f"{self.slot}.{name}.{kind}" for kind in ("weight", "bias")]
-        constants = [self.graph.constant(name, self.weights[name]) for name in names]
-        return self.graph.op("LayerNormalization", x, *constants, settings={"axis": -1, "epsilon": LAYER_NORM_EPSILON})
+        weights = [self.graph.weight(f"{self.slot}.{name}.{kind}") for kind in ("weight", "bias")]
+        return self.graph.op("LayerNormalization", x, *weights, settings={"axis": -1, "epsilon": LAYER_NORM_EPSILON})
 
     def embed(self, tokens: TensorName, index: TensorName) -> TensorName:
         """The vectors of tokens [B,T] at the positions `index`, [T] or [B,1]."""
         graph, slot, node = self.graph, self.embedding_slot, self.embedding
-        x = graph.op("Gather", graph.constant(f"{slot}.weight", self.weights[f"{slot}.weight"]), tokens)
+        x = graph.op("Gather", graph.weight(f"{slot}.weight"), tokens)
         if node["scale"]:
             x = graph.op("Mul", x, graph.number(float(np.float32(node["dim"] ** 0.5))))
         if node["positions"] is None:
             return x
-        is_learned = node["positions"]["type"] == "learned"
-        learned = self.weights[f"{slot}.merger.positions.table"] if is_learned else None
-        table = sinusoidal_table(self.positions, node["dim"]) if learned is None else learned
-        vectors = graph.op("Gather", graph.constant(f"{slot}.positions", table), index)
+        if node["positions"]["type"] == "learned":
+            table = graph.weight(f"{slot}.merger.positions.table")
+        else:
+            table = graph.constant(f"{slot}.positions", sinusoidal_table(self.positions, node["dim"]))
+        vectors = graph.op("Gather", table, index)
         match node["merge"]:
             case "concat":
                 return graph.op("Concat", x, graph.op("Expand", vectors, graph.op("Shape", x)), settings={"axis": -1})
@@ -217,12 +219,11 @@ class OnnxStack:
 def transformer_graphs(model: ModelFolder) -> tuple[OnnxGraph, OnnxGraph]:
     """The encoder and the step of a model that is not `unsupported_by_onnx`."""
     slots, weights, count = model.slots, model.weights(), position_count(model)
-    encoder, step = OnnxGraph("encoder"), OnnxGraph("step")
-    encoder_stack = OnnxStack(encoder, weights, count, "encoder", slots["encoder"], "source", slots["source"])
-    initial_stack = OnnxStack(encoder, weights, count, "decoder", slots["decoder"], "target", slots["target"])
-    step_stack = OnnxStack(step, weights, count, "decoder", slots["decoder"], "target", slots["target"])
-    build_encoder(encoder_stack, initial_stack)
-    build_step(step_stack, model.target.size)
+    encoder, step = OnnxGraph("encoder", weights), OnnxGraph("step", weights)
+    encoder_stack = OnnxStack(encoder, count, "encoder", slots["encoder"], "source", slots["source"])
+    decoder_stack = OnnxStack(step, count, "decoder", slots["decoder"], "target", slots["target"])
+    build_encoder(encoder_stack, replace(decoder_stack, graph=encoder))
+    build_step(decoder_stack, model.target.size)
     return encoder, step
 
 
@@ -295,8 +296,8 @@ def build_step(stack: OnnxStack, vocabulary: int) -> None:
         x = stack.feedforward(cross_attention(stack, x, keys, values, bias, number), f"layers.{number}")
     graph.output(f"after.{STEP_COUNT}", graph.op("Add", steps, graph.integers(1)), ["batch"], TensorProto.INT64)
     hidden = graph.op("Squeeze", stack.final_norm(x), graph.integers(1))
-    logits = graph.linear(hidden, stack.weights["head.weight"], stack.weights.get("head.bias"), "head")
-    graph.output("log_probs", graph.op("LogSoftmax", logits, settings={"axis": -1}), ["batch", vocabulary])
+    log_probs = graph.op("LogSoftmax", graph.linear(hidden, "head"), settings={"axis": -1})
+    graph.output("log_probs", log_probs, ["batch", vocabulary])
 
 
 def self_attention(

@@ -1,12 +1,13 @@
-"""A Transformer as a CTranslate2 model specification, and int8 quantization that cannot overflow on CPUs without
-VNNI. Imports ctranslate2 with torch blocked.
+"""Converts a Transformer to CTranslate2: specification, vocabularies, lexical shortlist, and int8 quantization that
+cannot overflow on CPUs without VNNI. Imports ctranslate2 with torch blocked.
 """
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.machinery import ModuleSpec
+from pathlib import Path
 from threading import get_ident
 from types import ModuleType
 from typing import Any, Literal, TypeAlias
@@ -15,9 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.checkpoints.model_folder import ModelFolder, NumpyWeights, RecipeNode
-from weft.core.codec import BOS, EOS, PAD
-from weft.inference.export.ctranslate2_vocabulary import token_names
+from weft.core.codec import BOS, EOS, NUM_SPECIAL_TOKENS, PAD, SPECIAL_TOKENS
+from weft.inference.capabilities import CTranslate2Precision
 from weft.inference.export.position_tables import LAYER_NORM_EPSILON, position_count, sinusoidal_table
+from weft.text.lexical_shortlist import Shortlist
+from weft.text.tokenizer import SPACE_SYMBOL, Tokenizer
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,27 @@ with block_import("torch"):  # which ctranslate2 imports if it can; that takes s
 
 ACTIVATIONS = {"relu": Activation.RELU, "gelu": Activation.GELU, "swiglu": Activation.SWISH}
 WeightBits: TypeAlias = Literal[7, 8]
+VMAP_FILE = "vmap.txt"  # the name that CTranslate2 expects in a model folder
+
+
+def convert_to_ctranslate2(
+    model: ModelFolder,
+    folder: Path,
+    precision: CTranslate2Precision,
+    shortlist: Shortlist | None = None,
+    bits: WeightBits = 7,
+) -> None:
+    """Write model.bin, config.json, the vocabularies and the shortlist into a folder.
+
+    bits: of int8 weights; 7 are safe on every processor.
+    """
+    spec = transformer_spec(model)
+    if precision == "int8":
+        quantize_spec(spec, bits)
+    spec.optimize(quantization=None if precision == "int8" else precision)
+    spec.save(str(folder))
+    if shortlist is not None:
+        write_vmap(folder, model, shortlist)
 
 
 def quantize_spec(spec: Any, bits: WeightBits) -> None:
@@ -77,16 +101,11 @@ def quantize_spec(spec: Any, bits: WeightBits) -> None:
 
 def quantize_rows(weight: NDArray[np.float32], bits: WeightBits) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
     """[rows,columns] -> integers and a scale for each row: weight = integers / scale, up to half a step."""
-    most = np.float32(max_integer(bits))
-    smallest = most / np.finfo(np.float32).max  # the scale of a smaller row would be infinite
+    max_integer = np.float32(2 ** (bits - 1) - 1)
+    smallest = max_integer / np.finfo(np.float32).max  # the scale of a smaller row would be infinite
     largest = np.abs(weight).max(1)
-    scale = most / np.where(largest == 0, most, np.maximum(largest, smallest))
+    scale = max_integer / np.where(largest == 0, max_integer, np.maximum(largest, smallest))
     return np.rint(weight * scale[:, None]).astype(np.int8), scale.astype(np.float32)
-
-
-def max_integer(bits: WeightBits) -> int:
-    """The largest signed integer of so many bits."""
-    return int(2 ** (bits - 1) - 1)
 
 
 def transformer_spec(model: ModelFolder) -> TransformerSpec:
@@ -194,3 +213,35 @@ def _fill_linear(linear: Any, weights: NumpyWeights, name: str) -> None:
 
 def _fill_norm(norm: Any, weights: NumpyWeights, name: str) -> None:
     norm.gamma, norm.beta = weights[f"{name}.weight"], weights[f"{name}.bias"]
+
+
+def token_names(tokenizer: Tokenizer) -> list[str]:
+    """A unique name for each id: the token with visible white space; special tokens and changed tokens get a suffix
+    if their name is taken.
+    """
+    tokens = tokenizer.raw_tokens()
+    visible = ["".join(SPACE_SYMBOL if char.isspace() else char for char in token) or SPACE_SYMBOL for token in tokens]
+    taken, names = set(tokens) & set(visible), list[str]()
+    for token, name in zip([*[None] * NUM_SPECIAL_TOKENS, *tokens], [*SPECIAL_TOKENS, *visible], strict=True):
+        if name != token:
+            while name in taken:
+                name += "_"
+            taken.add(name)
+        names.append(name)
+    return names
+
+
+def write_vmap(folder: Path, model: ModelFolder, shortlist: Shortlist) -> None:
+    """Write a shortlist for CTranslate2: a line for each source token, with a tab before its targets. The line without
+    a source token has the targets of every source.
+    """
+    target = token_names(model.target)
+
+    def names(ids: Iterable[int]) -> str:
+        return " ".join(target[number] for number in ids)
+
+    lines = [f"\t{names(shortlist.always)}\n"]
+    for number, name in enumerate(token_names(model.source_tokenizer)):
+        if len(ids := shortlist.for_token(number)):
+            lines.append(f"{name}\t{names(ids)}\n")
+    (folder / VMAP_FILE).write_text("".join(lines), "utf-8", newline="\n")

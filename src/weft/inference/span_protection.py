@@ -142,9 +142,7 @@ def _split_at_spans(
 def _join_segments(
     request: Request, pairs: Sequence[tuple[LineSegment, Translation | None]], spans: Sequence[SpanMatch]
 ) -> Translation:
-    """Join the segments of a line; with spaces between copied and translated ones if a span would otherwise run into a
-    translation.
-    """
+    """Join segments; with spaces around copied ones if a span would otherwise run into a translation."""
     texts = [segment.text if translation is None else translation.text for segment, translation in pairs]
     gaps = [""] * len(texts)
     if not all(spans_preserved(spans, "".join(texts))):
