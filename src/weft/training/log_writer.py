@@ -49,7 +49,8 @@ class TensorBoardWriter:
     def write(self, record: dict[str, Any]) -> None:
         step = record["step"]
         if "diagnosis" in record:
-            self._text(f"diagnosis/{record['diagnosis']}", [record["what"], record["cause"], record["setting"]], step)
+            lines = [record["observation"], record["cause"], record["advice"]]
+            self._text(f"diagnosis/{record['diagnosis']}", lines, step)
         elif "validation" in record:
             self._scalars("validation", record["validation"], step)
             for number, example in enumerate(record["validation"].get("examples", []), start=1):

@@ -112,22 +112,19 @@ class MixedPrecisionStrategy(TrainingStrategy):
         self.compute_strategy = wrap(ranks, self.compute_model, objective)
         self.loss_scales = FLOAT16_LOSS_SCALES if dtype == torch.float16 else self.compute_strategy.loss_scales
         self.first_batch = True
-        self.saved_names = frozenset(model_weights(model))
+        copies, masters = model_weights(self.compute_model), model_weights(model)  # saved buffers included
+        self.copied_tensors = [(copy, masters[name]) for name, copy in copies.items()]
 
     def backward(self, batch: Batch, step: int, *, last: bool, scale: float) -> Loss:
         if self.first_batch:
-            with torch.no_grad():
-                torch._foreach_copy_(self._saved_tensors(self.compute_model), self._saved_tensors(self.model))
+            for copy, master in self.copied_tensors:
+                copy.copy_(master)
         self.first_batch = last
         if last and self.ranks.world_size > 1:
             self._return_gradients()
         loss = self.compute_strategy.backward(batch, step, last=last, scale=scale)
         self._collect_gradients()
         return loss
-
-    def _saved_tensors(self, model: Model) -> list[Tensor]:
-        """Return parameters and saved buffers, such as random matrices that are not trained."""
-        return [*model.parameters(), *(buffer for name, buffer in model.named_buffers() if name in self.saved_names)]
 
     def _collect_gradients(self) -> None:
         """Add the gradients of the copy to those of the masters."""

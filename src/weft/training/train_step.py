@@ -103,7 +103,9 @@ def train_step(
     else:
         raise NonFiniteError
     clip_factor = 1.0 if clip_norm is None else min(1.0, clip_norm / (stats.gradient_norm + 1e-6))
-    torch._foreach_mul_(gradient_tensors(strategy), clip_factor / gradient_divisor(strategy, stats.count, scale))
+    factor = clip_factor / gradient_divisor(strategy, stats.count, scale)
+    for gradient in gradient_tensors(strategy):
+        gradient.mul_(factor)
     optimizer.step(learning_rate)
     return stats
 
