@@ -20,9 +20,9 @@ from weft.training.autoconfig import (
     choose_text_settings,
     choose_transformer_size,
 )
+from weft.training.commented_recipe import choices_to_document, choices_to_yaml, format_choices
 from weft.training.corpus_profile import CorpusProfile, SideProfile, profile_corpus
 from weft.training.recipe_checks import check_recipe
-from weft.training.recipe_draft import choices_to_document, choices_to_yaml, format_choices
 
 WORDS = [f"w{number}ord" for number in range(900)]
 PHONES = [f"{first}{second}" for first in "ABCDEF" for second in "XYZ"]

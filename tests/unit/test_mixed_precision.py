@@ -27,8 +27,8 @@ from weft.training.mixed_precision import (
     supports_bfloat16,
     with_precision,
 )
+from weft.training.parallel_strategy import TrainingStrategy
 from weft.training.progress import PlainDisplay
-from weft.training.strategy import TrainingStrategy
 from weft.training.train_step import NonFiniteError, prefetch, train_step
 
 CPU, GPU = torch.device("cpu"), torch.device("cuda")

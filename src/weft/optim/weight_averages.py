@@ -39,9 +39,9 @@ class ExponentialAverage:
         if not self.average:
             self.average = {name: weight.detach().clone() for name, weight in weights.items()}
             return
-        apply_average = get_ema_multi_avg_fn(min(self.decay, (1 + step) / (10 + step)))
+        update = get_ema_multi_avg_fn(min(self.decay, (1 + step) / (10 + step)))  # type: ignore[no-untyped-call]
         averages = [self.average[name] for name in weights]  # restored ones may have another order
-        apply_average(averages, [weight.detach() for weight in weights.values()], step)
+        update(averages, [weight.detach() for weight in weights.values()], step)
 
     def weights(self) -> NamedWeights | None:
         return self.average or None

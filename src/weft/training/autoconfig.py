@@ -21,8 +21,8 @@ from weft.core.hardware import select_device
 from weft.core.seeds import reservoir_sample
 from weft.data.corpus import Corpus
 from weft.data.image_codec import ImageCodec, is_image_name
+from weft.training.commented_recipe import CommentedRecipe, SettingChoice, make_commented_recipe, overridden_places
 from weft.training.corpus_profile import CorpusProfile, SideProfile, profile_corpus
-from weft.training.recipe_draft import RecipeDraft, SettingChoice, draft_recipe, overridden_places
 
 MATMUL_ROWS, MATMUL_WIDTH, MATMUL_HIDDEN = 4096, 256, 1024  # about those of a feed-forward layer
 MATMUL_SECONDS = 0.3
@@ -90,7 +90,9 @@ class AutoconfigInputs:
         return self.minutes * 60 * self.flops * TRAINING_EFFICIENCY / (6 * weights)
 
 
-def choose_recipe(files: Sequence[str], overrides: Sequence[str], minutes: float | None, device: str) -> RecipeDraft:
+def choose_recipe(
+    files: Sequence[str], overrides: Sequence[str], minutes: float | None, device: str
+) -> CommentedRecipe:
     """Choose a recipe for the files and this machine; overrides take precedence."""
     torch_device = select_device(device)
     settings = load_recipe({}, ["train.steps=null", *overrides])
@@ -113,7 +115,7 @@ def choose_recipe(files: Sequence[str], overrides: Sequence[str], minutes: float
     else:
         choices = choose_text_settings(inputs)
     title = "Chosen by weft for these files. Edit it, and train with: weft train THIS_FILE --out FOLDER"
-    return draft_recipe(choices, overrides, heading="chosen from the data and the time:", title=title)
+    return make_commented_recipe(choices, overrides, heading="chosen from the data and the time:", title=title)
 
 
 def matmul_flops(device: torch.device) -> float:

@@ -4,10 +4,10 @@ original data.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from torch import Tensor
 
@@ -16,7 +16,6 @@ from weft.checkpoints.model_folder import model_fingerprint
 from weft.checkpoints.trained_model import TrainedModel, load_model, load_model_config, load_model_recipe
 from weft.config.model_config import InferenceConfig
 from weft.core.errors import UserError
-from weft.core.files import write_atomically
 from weft.data.corpus import Corpus, HoldoutSplit
 from weft.inference.language_model import count_units, negative_log_likelihood, perplexity_scores
 from weft.inference.loader import load_model_on_device, load_translator
@@ -24,14 +23,6 @@ from weft.metrics.corpus_metrics import evaluate_with_intervals
 from weft.metrics.score_report import align_columns, score_to_dict
 from weft.metrics.scores import MetricScore, Segments
 from weft.text.text_config import source_modality
-from weft.training.derived_runs import (
-    FinetuningFolder,
-    FinetuningOptions,
-    FinetuningRecord,
-    FinetuningRequest,
-    to_json_bytes,
-    train_or_resume,
-)
 from weft.training.embedding_extension import (
     ExtendedTokenizers,
     extend_model,
@@ -41,6 +32,7 @@ from weft.training.embedding_extension import (
     unextended_tokenizers,
 )
 from weft.training.finetuning_recipe import (
+    FinetuningOptions,
     NewData,
     OriginalData,
     ReplayCorpus,
@@ -54,8 +46,9 @@ from weft.training.finetuning_recipe import (
 )
 from weft.training.progress import ProgressDisplay
 from weft.training.recipe_checks import check_recipe
-from weft.training.run_folder import RunFolder
+from weft.training.run_folder import PreparedRunFolder, RunFolder
 from weft.training.trainer import RunOutcome
+from weft.training.training_run import run_prepared_training
 from weft.training.warm_start import trainable_names
 
 MAX_EVALUATION_LINES = 1000  # of each corpus
@@ -64,6 +57,36 @@ COMPARABLE_SCORES = ("perplexity per word", "bits per character")  # do not depe
 DEFAULT_NEW_TOKENS, NEW_TOKEN_SHARE = 100, 0.1  # the default maximum is the larger of count and share of the old tokens
 
 ScoreRecords = Mapping[str, Sequence[Mapping[str, Any]]]  # scores by corpus
+
+
+@dataclass(frozen=True)
+class FinetuningRequest:
+    """What a user requested. The fingerprints are of the model and the new files.
+
+    before: the scores of the model before fine-tuning, by corpus, once the folder is prepared.
+    """
+
+    model: str
+    model_fingerprint: str
+    files: tuple[str, ...]
+    data_fingerprint: str
+    options: FinetuningOptions
+    before: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+
+
+class FinetuningFolder(PreparedRunFolder[FinetuningRequest]):
+    kind, command, request_type = "finetuning", "weft finetune", FinetuningRequest
+    differences: ClassVar[dict[str, str]] = {
+        "model_fingerprint": "with another model",
+        "files": "with other files",
+        "data_fingerprint": "with the same files before they were changed",
+        "options.mix": "with another --mix",
+        "options.freeze": "with another --freeze",
+        "options.extend": "with another --extend-vocabulary",
+        "options.keep_optimizer": "with another choice of --keep-optimizer",
+        "options.settings": "with other settings",
+        "options.minutes": "with other --minutes",
+    }
 
 
 def finetune(
@@ -85,7 +108,7 @@ def finetune(
         folder.check_same(request)
     else:
         prepare_finetuning(folder, request, trained, new, settings.fields, display, device)
-    return train_or_resume(folder, display, device)
+    return run_prepared_training(folder, display, device)
 
 
 def prepare_finetuning(
@@ -105,10 +128,10 @@ def prepare_finetuning(
     replay = replay_corpora(original, recipe, new, options.mix, fields) if options.mix else []
     tokenizers = choose_tokenizers(trained, new, options)
     mean_tokens = mean_token_count(new.corpus.pairs(), (tokenizers.source.codec, tokenizers.target_tokenizer))
-    draft = make_finetuning_recipe(recipe, request.model, folder, options, new, replay, mean_tokens)
-    check_recipe(replace(draft.recipe, train=replace(draft.recipe.train, initial_model=request.model)))
+    chosen = make_finetuning_recipe(recipe, request.model, folder, options, new, replay, mean_tokens)
+    check_recipe(replace(chosen.recipe, train=replace(chosen.recipe.train, initial_model=request.model)))
     corpora = corpora_to_write(new, replay, fields, recipe)
-    display.print(draft.reasons)
+    display.print(chosen.reasons)
     for line in tokenizers.descriptions():
         display.print(f"{line}; the weights of each start as the mean of those of the old tokens that spelled it")
     if original.warning is not None:
@@ -117,7 +140,7 @@ def prepare_finetuning(
     extended = extend_model(trained, tokenizers)._replace(recipe=recipe)
     state = extend_optimizer_state(optimizer_state, trainable_names(recipe), trained, extended, tokenizers)
     pairs = {name: corpus.pairs() for name, corpus in corpora.items()}
-    folder.prepare(FinetuningRecord(request, before), draft.yaml, extended, state, pairs, fields)
+    folder.prepare(replace(request, before=before), chosen.yaml, extended, state, pairs, fields)
 
 
 def newest_optimizer_state(model: Path, display: ProgressDisplay) -> Mapping[str, Tensor]:
@@ -197,8 +220,8 @@ def language_model_scores(trained: TrainedModel, lines: list[str]) -> list[Metri
 
 def compare_before_and_after(folder: FinetuningFolder, display: ProgressDisplay, device: str) -> str | None:
     """Score the fine-tuned model, save the scores, and return a table; None if there is nothing to score on."""
-    record, recipe = folder.record(), folder.recipe()
-    request, before = record.request, record.before
+    request, recipe = folder.request(), folder.recipe()
+    before, mix = request.before, request.options.mix
     original = load_original_data(Path(request.model), load_model_config(folder.initial_model))
     valid = recipe.data.splits(source_modality(recipe.text)).get("valid")
     corpora = {name: corpus for name, corpus in evaluation_corpora(valid, original).items() if name in before}
@@ -206,8 +229,7 @@ def compare_before_and_after(folder: FinetuningFolder, display: ProgressDisplay,
         display.print("there is no data to score the model on: give data.valid to see what is gained")
         return None
     after = score_model(folder.path, corpora, device, display, "after")
-    mix = request.options.mix
-    write_atomically(folder.scores_file, to_json_bytes({"mix": mix, "before": before, "after": after}))
+    folder.write_scores({"mix": mix, "before": before, "after": after})
     return format_before_and_after(before, after, {name: str(corpus) for name, corpus in corpora.items()}, mix)
 
 

@@ -3,6 +3,7 @@ schedule and a lower learning rate.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,11 +21,17 @@ from weft.core.seeds import reservoir_sample
 from weft.data.corpus import Corpus, HoldoutSplit
 from weft.data.data_config import DataConfig
 from weft.data.pair_files import is_table_file
+from weft.models.model import Slot
 from weft.text.text_config import source_modality
 from weft.training.autoconfig import holdout_share
-from weft.training.derived_runs import FinetuningFolder, FinetuningOptions, TextPair
-from weft.training.recipe_draft import RecipeDraft, SettingChoice, copy_section, draft_recipe, overridden_places
-from weft.training.run_folder import RunFolder
+from weft.training.commented_recipe import (
+    CommentedRecipe,
+    SettingChoice,
+    copy_section,
+    make_commented_recipe,
+    overridden_places,
+)
+from weft.training.run_folder import PreparedRunFolder, RunFolder, TextPair
 from weft.training.time_budget import length_overrides
 
 LENGTH_SAMPLE, LENGTH_SEED = 2000, 1  # pairs whose tokens are counted
@@ -40,6 +47,20 @@ RESERVED_SETTINGS = {
     "train.freeze": "--freeze sets what is frozen",
     "train.keep_optimizer": "--keep-optimizer sets that",
 }
+
+
+@dataclass(frozen=True)
+class FinetuningOptions:
+    """Options of fine-tuning. mix: original pairs per new pair. extend: at most this many new tokens (None: unknown
+    letters and words only).
+    """
+
+    mix: float = 0.0
+    freeze: tuple[Slot, ...] = ()
+    extend: int | None = None
+    keep_optimizer: bool = False
+    settings: tuple[str, ...] = ()
+    minutes: float | None = None
 
 
 class OriginalData(NamedTuple):
@@ -146,12 +167,12 @@ def mean_token_count(pairs: Iterable[TextPair], codecs: Sequence[Codec]) -> floa
 def make_finetuning_recipe(
     recipe: Recipe,
     name: str,
-    folder: FinetuningFolder,
+    folder: PreparedRunFolder[Any],
     options: FinetuningOptions,
     new: NewData,
     replay: Sequence[ReplayCorpus],
     mean_tokens: float,
-) -> RecipeDraft:
+) -> CommentedRecipe:
     """Choose the recipe. recipe, name: of the original model. mean_tokens: of the longer side of a new pair."""
     node = to_dict(recipe, REGISTRY)
     choices = [
@@ -164,11 +185,11 @@ def make_finetuning_recipe(
     ]
     overrides = [*length_overrides(options.minutes, options.settings), *options.settings]
     heading, title = "chosen from the model and the new data:", FINETUNING_TITLE.format(name)
-    return draft_recipe(choices, overrides, heading=heading, title=title)
+    return make_commented_recipe(choices, overrides, heading=heading, title=title)
 
 
 def _data_choices(
-    node: dict[str, Any], folder: FinetuningFolder, mix: float, new: NewData, replay: Sequence[ReplayCorpus]
+    node: dict[str, Any], folder: PreparedRunFolder[Any], mix: float, new: NewData, replay: Sequence[ReplayCorpus]
 ) -> Iterator[SettingChoice]:
     written = bool(replay) and new.held_out > 0  # the new pairs, too, need files of their own
     files: list[PlainData] = [str(folder.pairs("new"))] if written else list(new.files)
@@ -197,7 +218,7 @@ def format_mix(mix: float) -> str:
 
 
 def _training_choices(
-    node: dict[str, Any], folder: FinetuningFolder, options: FinetuningOptions, new: NewData, mean_tokens: float
+    node: dict[str, Any], folder: PreparedRunFolder[Any], options: FinetuningOptions, new: NewData, mean_tokens: float
 ) -> Iterator[SettingChoice]:
     """Yield the original settings, with a shorter run at a lower learning rate."""
     steps, steps_reason = _choose_steps(node, options.mix, new, mean_tokens)

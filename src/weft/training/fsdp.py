@@ -22,7 +22,7 @@ from weft.losses.objective import Loss, Objective
 from weft.models.model import Model
 from weft.models.transformer import TransformerDecoderLayer, TransformerEncoderLayer
 from weft.training.distributed import RankGroup
-from weft.training.strategy import RUN_WEIGHTS, TrainingStrategy, make_broadcast_buffers
+from weft.training.parallel_strategy import RUN_WEIGHTS, TrainingStrategy, make_broadcast_buffers
 
 # Layers that are gathered one at a time, with the methods other than forward that use their weights.
 FSDP_BLOCKS: dict[type[nn.Module], tuple[str, ...]] = {

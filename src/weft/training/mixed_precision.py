@@ -19,8 +19,8 @@ from weft.data.batches import Batch
 from weft.losses.objective import Loss, Objective
 from weft.models.model import Model
 from weft.training.distributed import RankGroup
+from weft.training.parallel_strategy import TrainingStrategy
 from weft.training.progress import ProgressDisplay
-from weft.training.strategy import TrainingStrategy
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 MIN_WIDTH = 64  # below this width, matrix products are too small a part of an update for half precision to pay off

@@ -28,8 +28,8 @@ from weft.training.data_preparation import PreparedData, make_batches
 from weft.training.diagnostics import RunDiagnosis, diagnose_vocabulary
 from weft.training.distributed import RankGroup
 from weft.training.mixed_precision import DTYPES, MixedPrecisionStrategy
+from weft.training.parallel_strategy import DDPStrategy, TrainingStrategy
 from weft.training.progress import ProgressDisplay
-from weft.training.strategy import DDPStrategy, TrainingStrategy
 from weft.training.time_budget import UNKNOWN_STEPS
 from weft.training.validation import Validator
 

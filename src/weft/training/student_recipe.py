@@ -10,8 +10,8 @@ from weft.config.registry import REGISTRY
 from weft.config.serialization import to_dict
 from weft.config.yaml_files import PlainData
 from weft.core.errors import UserError
-from weft.training.derived_runs import StudentFolder
-from weft.training.recipe_draft import RecipeDraft, SettingChoice, draft_recipe, overridden_places
+from weft.training.commented_recipe import CommentedRecipe, SettingChoice, make_commented_recipe, overridden_places
+from weft.training.run_folder import PreparedRunFolder
 from weft.training.time_budget import length_overrides
 from weft.training.warm_start import weight_settings
 
@@ -32,11 +32,11 @@ DEFAULT_STACK: dict[str, PlainData] = {
 def make_student_recipe(
     teacher: Recipe,
     name: str,
-    folder: StudentFolder,
+    folder: PreparedRunFolder[Any],
     settings: Sequence[str],
     minutes: float | None,
     transfer_set: str,
-) -> RecipeDraft:
+) -> CommentedRecipe:
     """Choose the recipe. name: the teacher's folder. transfer_set: a description of the lines it translates."""
     node = to_dict(teacher, REGISTRY)
     if conflicts := overridden_places(settings) & {"data.train", "data.folder"}:
@@ -52,9 +52,11 @@ def make_student_recipe(
         *_translate_choices(node["translate"]),
     ]
     overrides = [*length_overrides(minutes, settings), *settings]
-    draft = draft_recipe(choices, overrides, heading="chosen from the teacher:", title=STUDENT_TITLE.format(name))
-    _check_same_tokenizers(draft.recipe, teacher)
-    return draft
+    chosen = make_commented_recipe(
+        choices, overrides, heading="chosen from the teacher:", title=STUDENT_TITLE.format(name)
+    )
+    _check_same_tokenizers(chosen.recipe, teacher)
+    return chosen
 
 
 def _check_same_tokenizers(student: Recipe, teacher: Recipe) -> None:
@@ -64,7 +66,7 @@ def _check_same_tokenizers(student: Recipe, teacher: Recipe) -> None:
             raise UserError(f"{place} is set, but a student has the tokenizers of its teacher: omit it")
 
 
-def _data_choices(teacher: Recipe, folder: StudentFolder, transfer_set: str) -> Iterator[SettingChoice]:
+def _data_choices(teacher: Recipe, folder: PreparedRunFolder[Any], transfer_set: str) -> Iterator[SettingChoice]:
     data = teacher.data
     files = {name: [str(path) for path in corpora[0]] for name, corpora in data.files().items()}
     if data.validation_fraction and not data.valid:
@@ -108,7 +110,7 @@ def _model_choices(node: dict[str, Any]) -> Iterator[SettingChoice]:
     yield SettingChoice("model.tie", slots["tie"] if same else "all" if node["text"]["joint"] else "output")
 
 
-def _training_choices(node: dict[str, Any], folder: StudentFolder) -> Iterator[SettingChoice]:
+def _training_choices(node: dict[str, Any], folder: PreparedRunFolder[Any]) -> Iterator[SettingChoice]:
     """Yield the teacher's settings, as far as they suit a Transformer.
 
     These keep their defaults: the objective, since the data contains the teacher's knowledge; the precision, which

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from weft.data.batches import Batch, BatchLoader
 from weft.optim.optimizers import Optimizer
-from weft.training.strategy import TrainingStrategy
+from weft.training.parallel_strategy import TrainingStrategy
 
 PREFETCHED_UPDATES = 2
 Item = TypeVar("Item")

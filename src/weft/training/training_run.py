@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from weft.checkpoints.checkpoint import Checkpoint, load_newest_checkpoint, remove_old_checkpoints
 from weft.checkpoints.trained_model import TrainedModel, copy_weights, model_weights
@@ -18,6 +19,7 @@ from weft.config.registry import REGISTRY
 from weft.config.serialization import from_dict
 from weft.config.yaml_files import PlainData
 from weft.core.formatting import format_minutes
+from weft.core.hardware import select_device
 from weft.models.model import count_parameters, trainable_parameters
 from weft.training.data_preparation import prepare_data
 from weft.training.distributed import RankGroup, broadcast_recipe, broadcast_tokenizers, join_process_group
@@ -25,7 +27,7 @@ from weft.training.mixed_precision import resolve_precision
 from weft.training.progress import ProgressDisplay
 from weft.training.recipe_checks import check_data_files, check_recipe
 from weft.training.run_components import build_components
-from weft.training.run_folder import RunFolder
+from weft.training.run_folder import PreparedRunFolder, RunFolder
 from weft.training.time_budget import TimeSpent, length_overrides, warn_about_warmup
 from weft.training.trainer import RunOutcome, Trainer, handle_interrupts
 from weft.training.warm_start import expand_path, load_initial_model, load_optimizer_state
@@ -56,16 +58,23 @@ def start_training(
         from weft.training.autoconfig import choose_recipe
 
         ranks.on_main(folder.check_can_start)  # before any file is read
-        draft = ranks.on_main(lambda: choose_recipe(what, settings, minutes, device).to_json())
-        display.print(draft["reasons"])
-        recipe = from_dict(draft["recipe"], Recipe, REGISTRY)
-        return run_training(folder, recipe, display, ranks, recipe_yaml=draft["yaml"], start_time=start_time)
+        chosen = ranks.on_main(lambda: choose_recipe(what, settings, minutes, device).to_json())
+        display.print(chosen["reasons"])
+        recipe = from_dict(chosen["recipe"], Recipe, REGISTRY)
+        return run_training(folder, recipe, display, ranks, recipe_yaml=chosen["yaml"], start_time=start_time)
 
 
 def resume_training(out: Path, display: ProgressDisplay, device: str = "auto") -> RunOutcome:
     """Resume the run in `out`."""
     with join_process_group(device) as ranks:
         return run_training(RunFolder(out), None, display, ranks)
+
+
+def run_prepared_training(folder: PreparedRunFolder[Any], display: ProgressDisplay, device: str) -> RunOutcome:
+    """Start the run of a prepared folder, or resume it."""
+    if folder.has_run():
+        return resume_training(folder.path, display, device)
+    return run_training(folder, load_recipe(folder.recipe_file), display, RankGroup(select_device(device)))
 
 
 def run_training(

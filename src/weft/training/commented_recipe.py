@@ -27,7 +27,7 @@ class SettingChoice(NamedTuple):
 
 
 @dataclass(frozen=True)
-class RecipeDraft:
+class CommentedRecipe:
     """A chosen recipe. reasons: for the terminal. yaml: a file to edit, with the reasons as comments."""
 
     recipe: Recipe
@@ -38,14 +38,14 @@ class RecipeDraft:
         return {"recipe": to_dict(self.recipe, REGISTRY), "reasons": self.reasons, "yaml": self.yaml}
 
 
-def draft_recipe(
+def make_commented_recipe(
     choices: Iterable[SettingChoice], overrides: Sequence[str], *, heading: str, title: str
-) -> RecipeDraft:
+) -> CommentedRecipe:
     """Combine the choices with a user's overrides, which take precedence."""
     places = overridden_places(overrides)
     choices = [choice for choice in choices if choice.place not in places]
     document = apply_overrides(choices_to_document(choices), overrides)
-    return RecipeDraft(
+    return CommentedRecipe(
         load_recipe(document), format_choices(choices, heading), choices_to_yaml(document, choices, title)
     )
 
