@@ -48,7 +48,7 @@ from weft.training.student_comparison import (
 from weft.training.student_recipe import make_student_recipe
 from weft.training.trainer import RunOutcome
 from weft.training.training_run import run_prepared_training
-from weft.training.warm_start import weight_settings
+from weft.training.warm_start import weight_setting_differences
 
 INHERITED_SLOTS = ("source", "encoder", "target", "decoder", "head")
 COMPARISON_METRICS = ("bleu", "chrf")
@@ -202,13 +202,8 @@ def initialize_from_teacher(recipe: Recipe, teacher: TrainedModel) -> tuple[Trai
 
 def matching_slots(student: Recipe, teacher: InferenceConfig) -> set[str]:
     """Return the slots whose settings agree in all that weights depend on, except the number of layers."""
-    ours, theirs = weight_settings(student), weight_settings(teacher)
-    different = [place for place in {*ours, *theirs} if ours.get(place) != theirs.get(place)]
-    return {
-        slot
-        for slot in INHERITED_SLOTS
-        if not any(place.startswith(f"model.{slot}.") and not place.endswith(".layers") for place in different)
-    }
+    places = [place for place, *_ in weight_setting_differences(student, teacher) if not place.endswith(".layers")]
+    return {slot for slot in INHERITED_SLOTS if not any(place.startswith(f"model.{slot}.") for place in places)}
 
 
 def load_transfer_set(teacher: Path, recipe: Recipe, files: tuple[Path, ...]) -> TransferSet:

@@ -9,9 +9,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar
 
-from torch import Tensor
-
-from weft.checkpoints.checkpoint import load_newest_checkpoint
 from weft.checkpoints.model_folder import model_fingerprint
 from weft.checkpoints.trained_model import TrainedModel, load_model, load_model_config, load_model_recipe
 from weft.config.model_config import InferenceConfig
@@ -46,10 +43,10 @@ from weft.training.finetuning_recipe import (
 )
 from weft.training.progress import ProgressDisplay
 from weft.training.recipe_checks import check_recipe
-from weft.training.run_folder import PreparedRunFolder, RunFolder
+from weft.training.run_folder import PreparedRunFolder
 from weft.training.trainer import RunOutcome
 from weft.training.training_run import run_prepared_training
-from weft.training.warm_start import trainable_names
+from weft.training.warm_start import load_newest_optimizer_state, trainable_names
 
 MAX_EVALUATION_LINES = 1000  # of each corpus
 DEFAULT_METRICS = ("bleu", "chrf")  # if the recipe names none
@@ -123,14 +120,14 @@ def prepare_finetuning(
     """Make all choices, score the model before, and create the folder; problems are reported first."""
     model, options = Path(request.model), request.options
     recipe = load_model_recipe(model)
-    optimizer_state = newest_optimizer_state(model, display) if options.keep_optimizer else {}
     original = load_original_data(model, recipe)
     replay = replay_corpora(original, recipe, new, options.mix, fields) if options.mix else []
     tokenizers = choose_tokenizers(trained, new, options)
-    mean_tokens = mean_token_count(new.corpus.pairs(), (tokenizers.source.codec, tokenizers.target_tokenizer))
+    mean_tokens = mean_token_count(new.corpus.pairs(), (tokenizers.source.codec, tokenizers.target.codec))
     chosen = make_finetuning_recipe(recipe, request.model, folder, options, new, replay, mean_tokens)
     check_recipe(replace(chosen.recipe, train=replace(chosen.recipe.train, initial_model=request.model)))
     corpora = corpora_to_write(new, replay, fields, recipe)
+    optimizer_state = load_newest_optimizer_state(model, display.print) if options.keep_optimizer else {}
     display.print(chosen.reasons)
     for line in tokenizers.descriptions():
         display.print(f"{line}; the weights of each start as the mean of those of the old tokens that spelled it")
@@ -141,16 +138,6 @@ def prepare_finetuning(
     state = extend_optimizer_state(optimizer_state, trainable_names(recipe), trained, extended, tokenizers)
     pairs = {name: corpus.pairs() for name, corpus in corpora.items()}
     folder.prepare(replace(request, before=before), chosen.yaml, extended, state, pairs, fields)
-
-
-def newest_optimizer_state(model: Path, display: ProgressDisplay) -> Mapping[str, Tensor]:
-    checkpoint = load_newest_checkpoint(RunFolder(model).checkpoints, display.print)
-    if checkpoint is None:
-        raise UserError(
-            f"{model} has no checkpoints, which hold the optimizer state: give the run folder (the --out of weft "
-            "train), or omit --keep-optimizer"
-        )
-    return checkpoint.groups["optimizer"]
 
 
 def choose_tokenizers(trained: TrainedModel, new: NewData, options: FinetuningOptions) -> ExtendedTokenizers:

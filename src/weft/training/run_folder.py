@@ -22,7 +22,7 @@ import json
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
@@ -75,33 +75,12 @@ class RunData:
     fixed_settings: dict[str, Any]
 
 
-@dataclass(frozen=True)
 class RunFolder:
-    path: Path
-
-    @property
-    def log(self) -> Path:
-        return self.path / LOG_FILE
-
-    @property
-    def tensorboard(self) -> Path:
-        return self.path / TENSORBOARD_FOLDER
-
-    @property
-    def checkpoints(self) -> Path:
-        return self.path / "checkpoints"
-
-    @property
-    def best(self) -> Path:
-        return self.path / "best"
-
-    @property
-    def last(self) -> Path:
-        return self.path / "last"
-
-    @property
-    def _started_flag(self) -> str:
-        return f"started {self.path.absolute()}"
+    def __init__(self, path: Path):
+        self.path = path
+        self.log, self.tensorboard = path / LOG_FILE, path / TENSORBOARD_FOLDER
+        self.checkpoints, self.best, self.last = path / "checkpoints", path / "best", path / "last"
+        self._started_flag = f"started {path.absolute()}"
 
     def resume_command(self) -> str:
         return f"weft train --resume {shlex.quote(str(self.path))}"
@@ -185,7 +164,6 @@ class RunFolder:
         return nullcontext() if ranks.rank else model_folder.lock_folder(self.path)
 
 
-@dataclass(frozen=True)
 class PreparedRunFolder(RunFolder, Generic[RequestT]):
     """The folder of a run that starts from a trained model. Only the request that it was prepared for resumes it.
 
@@ -198,25 +176,11 @@ class PreparedRunFolder(RunFolder, Generic[RequestT]):
     request_type: ClassVar[type[Any]]
     differences: ClassVar[Mapping[str, str]]
 
-    @property
-    def request_file(self) -> Path:
-        return self.path / f"{self.kind}.json"
-
-    @property
-    def scores_file(self) -> Path:
-        return self.path / f"{self.kind}_scores.json"
-
-    @property
-    def recipe_file(self) -> Path:
-        return self.path / RECIPE_FILE
-
-    @property
-    def initial_model(self) -> Path:
-        return self.path / "initial_model"
-
-    @property
-    def pairs_folder(self) -> Path:
-        return self.path / "pairs"
+    def __init__(self, path: Path):
+        super().__init__(path)
+        self.request_file, self.scores_file = path / f"{self.kind}.json", path / f"{self.kind}_scores.json"
+        self.recipe_file = path / RECIPE_FILE
+        self.initial_model, self.pairs_folder = path / "initial_model", path / "pairs"
 
     def pairs(self, name: str) -> Path:
         return self.pairs_folder / f"{name}.jsonl"
@@ -254,7 +218,7 @@ class PreparedRunFolder(RunFolder, Generic[RequestT]):
     ) -> None:
         """Create the folder; the request comes last, since it marks a prepared folder."""
         with new_folder(self.path) as path:
-            new, start = replace(self, path=path), RunFolder(path / self.initial_model.name)
+            new, start = type(self)(path), RunFolder(path / self.initial_model.name)
             start.path.mkdir(exist_ok=True)
             save_model(start.best, initial, model_weights(initial.model))
             if optimizer_state:

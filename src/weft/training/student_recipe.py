@@ -13,7 +13,7 @@ from weft.core.errors import UserError
 from weft.training.commented_recipe import CommentedRecipe, SettingChoice, make_commented_recipe, overridden_places
 from weft.training.run_folder import PreparedRunFolder
 from weft.training.time_budget import length_overrides
-from weft.training.warm_start import weight_settings
+from weft.training.warm_start import weight_setting_differences
 
 ENCODER_LAYERS, DECODER_LAYERS = 6, 1
 DEFAULT_STUDENT_MINUTES = 60.0  # if neither the user nor the teacher's recipe sets the length
@@ -55,15 +55,10 @@ def make_student_recipe(
     chosen = make_commented_recipe(
         choices, overrides, heading="chosen from the teacher:", title=STUDENT_TITLE.format(name)
     )
-    _check_same_tokenizers(chosen.recipe, teacher)
-    return chosen
-
-
-def _check_same_tokenizers(student: Recipe, teacher: Recipe) -> None:
-    ours, theirs = weight_settings(student), weight_settings(teacher)
-    for place in sorted({*ours, *theirs}):
-        if place.startswith("text.") and ours.get(place) != theirs.get(place):
+    for place, *_ in weight_setting_differences(chosen.recipe, teacher):
+        if place.startswith("text."):
             raise UserError(f"{place} is set, but a student has the tokenizers of its teacher: omit it")
+    return chosen
 
 
 def _data_choices(teacher: Recipe, folder: PreparedRunFolder[Any], transfer_set: str) -> Iterator[SettingChoice]:
