@@ -11,6 +11,7 @@ from system import toys
 from system.training_runs import interrupt_after, resume_run, run_contents, train
 from unit.run_folders import finding
 from weft.checkpoints.run_log import CurvePoints, curve_points, read_history
+from weft.core import extras
 from weft.core.errors import UserError
 from weft.training import log_writer
 
@@ -87,9 +88,9 @@ def test_diagnoses_are_written_as_text(tmp_path: Path) -> None:
 def test_missing_package_is_reported_before_training(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(log_writer, "find_spec", lambda _: None)
+    monkeypatch.setattr(extras, "find_spec", lambda _: None)
     node = toys.recipe(corpus)
     node["train"]["tensorboard"] = True
-    with pytest.raises(UserError, match=r"train.tensorboard: true, but .* pip install 'weft\[tensorboard\]'"):
+    with pytest.raises(UserError, match=r"train.tensorboard: true needs .* pip install 'weft\[tensorboard\]'"):
         train(node, tmp_path / "run")
     assert not (tmp_path / "run").exists()

@@ -14,7 +14,7 @@ from weft.checkpoints.trained_model import model_weights
 from weft.config.recipe import Recipe
 from weft.config.registry import REGISTRY
 from weft.config.serialization import to_dict
-from weft.core.errors import ConfigError, ConfigProblem
+from weft.core.errors import UserError
 from weft.data.batches import Batch
 from weft.losses.objective import Loss, Objective
 from weft.models.model import Model
@@ -77,15 +77,17 @@ def supports_bfloat16(device: torch.device) -> bool:
 
 
 def check_precision(recipe: Recipe, ranks: RankGroup) -> None:
-    """Raise ConfigError if the device or the parallel strategy does not support the precision."""
+    """Raise UserError if the device or the parallel strategy does not support the precision."""
     if recipe.train.precision != "float16":
         return
     if ranks.device.type != "cuda":
-        text = f"float16 needs a CUDA GPU, but this run computes on {ranks.device.type}: write auto, bfloat16, float32"
-        raise ConfigError([ConfigProblem("train.precision", text)])
+        raise UserError(
+            f"float16 needs a CUDA GPU, but this run computes on {ranks.device.type}: write auto, bfloat16, float32"
+        )
     if ranks.world_size > 1 and recipe.train.parallel == "fsdp":
-        text = "float16 needs loss scaling, which fsdp does not support: write bfloat16, or train.parallel: ddp"
-        raise ConfigError([ConfigProblem("train.precision", text)])
+        raise UserError(
+            "float16 needs loss scaling, which fsdp does not support: write bfloat16, or train.parallel: ddp"
+        )
 
 
 class MixedPrecisionStrategy(TrainingStrategy):
