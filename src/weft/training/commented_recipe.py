@@ -1,29 +1,23 @@
-"""A recipe that Weft chooses: settings with their reasons, as plain data, as a YAML file to edit, and as text for
-the terminal. Used by autoconfig, fine-tuning and distillation.
+"""A recipe that Weft chooses, with a reason for each setting: as a recipe, as a YAML file to edit, and as text for the
+terminal. Used by autoconfig, fine-tuning and distillation.
 """
 
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any
 
 from weft.config.overrides import apply_overrides
 from weft.config.recipe import Recipe, load_recipe
 from weft.config.registry import REGISTRY
 from weft.config.serialization import to_dict
 from weft.config.yaml_files import PlainData, dump_yaml_inline
+from weft.core.errors import UserError
+from weft.training.time_budget import length_overrides
 
 LINE_WIDTH = 100
 INDENT = 26  # the longest place, data.validation_fraction, has 24 characters
-
-
-class SettingChoice(NamedTuple):
-    """A chosen setting. reason: a sentence that starts with the choice; None if it follows from another choice."""
-
-    place: str  # section.setting
-    value: PlainData
-    reason: str | None = None
+TITLE = "# Chosen by weft for {}. Edit it, and train with: weft train THIS_FILE --out FOLDER"
 
 
 @dataclass(frozen=True)
@@ -39,39 +33,47 @@ class CommentedRecipe:
 
 
 def make_commented_recipe(
-    choices: Iterable[SettingChoice], overrides: Sequence[str], *, heading: str, title: str
+    document: dict[str, Any],
+    reasons: Mapping[str, str],
+    settings: Sequence[str],
+    minutes: float | None,
+    *,
+    heading: str,
+    purpose: str,
 ) -> CommentedRecipe:
-    """Combine the choices with a user's overrides, which take precedence."""
+    """Combine the chosen settings with a user's, which take precedence.
+
+    document: as a recipe file has it. reasons: by place, such as train.steps; each starts with the choice. purpose: the
+    recipe is chosen for this.
+    """
+    overrides = [*length_overrides(minutes, settings), *settings]
+    document = apply_overrides(document, overrides)
     places = overridden_places(overrides)
-    choices = [choice for choice in choices if choice.place not in places]
-    document = apply_overrides(choices_to_document(choices), overrides)
-    return CommentedRecipe(
-        load_recipe(document), format_choices(choices, heading), choices_to_yaml(document, choices, title)
-    )
+    reasons = {place: reason for place, reason in reasons.items() if place not in places}
+    yaml = format_yaml(document, reasons, TITLE.format(purpose))
+    return CommentedRecipe(load_recipe(document), format_reasons(reasons, heading), yaml)
 
 
 def overridden_places(overrides: Iterable[str]) -> set[str]:
     return {override.partition("=")[0].strip() for override in overrides}
 
 
-def copy_section(node: dict[str, Any], section: str) -> Iterator[SettingChoice]:
-    """Yield the settings of a section of another recipe, unchanged."""
-    for name, value in node[section].items():
-        yield SettingChoice(f"{section}.{name}", value)
+def refuse_settings(settings: Sequence[str], reserved: Mapping[str, str]) -> None:
+    """Raise UserError if a user sets a reserved place. reserved: why it cannot be set, by place."""
+    for place in sorted(overridden_places(settings)):
+        if place in reserved:
+            raise UserError(f"{place} is set, but {reserved[place]}: omit it")
 
 
-def choices_to_document(choices: Iterable[SettingChoice]) -> dict[str, PlainData]:
-    """Return the settings as a recipe file has them; choices of a section must be adjacent."""
-    return {
-        section: {choice.place.partition(".")[2]: choice.value for choice in chosen}
-        for section, chosen in groupby(choices, key=lambda choice: choice.place.partition(".")[0])
-    }
+def warmup_stable_decay(learning_rate: float, warmup_steps: int, decay_ratio: float = 0.6) -> dict[str, PlainData]:
+    """Return a schedule that suits runs whose length is fixed later."""
+    settings: dict[str, PlainData] = {"learning_rate": learning_rate, "warmup_steps": warmup_steps}
+    return {"type": "warmup-stable-decay", **settings, "decay_ratio": decay_ratio}
 
 
-def choices_to_yaml(document: dict[str, PlainData], choices: Iterable[SettingChoice], title: str) -> str:
-    """Return a recipe file in which each chosen setting follows a comment with its reason."""
-    reasons = {choice.place: choice.reason for choice in choices}
-    lines = [f"# {title}"]
+def format_yaml(document: dict[str, PlainData], reasons: Mapping[str, str], title: str) -> str:
+    """Return a recipe file in which settings follow a comment with their reason."""
+    lines = [title]
     for section, settings in document.items():
         if not isinstance(settings, dict):
             lines.append(f"{section}: {dump_yaml_inline(settings)}")
@@ -84,12 +86,15 @@ def choices_to_yaml(document: dict[str, PlainData], choices: Iterable[SettingCho
     return "\n".join(lines) + "\n"
 
 
-def format_choices(choices: Iterable[SettingChoice], heading: str) -> str:
-    """Return the choices that have reasons as text for a terminal."""
+def format_reasons(reasons: Mapping[str, str], heading: str) -> str:
+    """Return the reasons as text for a terminal."""
     indent = " " * (INDENT + 2)
-    lines = [heading]
-    for choice in choices:
-        if choice.reason:
-            first = f"  {choice.place:<{INDENT}}"
-            lines.append(textwrap.fill(choice.reason, LINE_WIDTH, initial_indent=first, subsequent_indent=indent))
-    return "\n".join(lines)
+    return "\n".join(
+        [
+            heading,
+            *(
+                textwrap.fill(reason, LINE_WIDTH, initial_indent=f"  {place:<{INDENT}}", subsequent_indent=indent)
+                for place, reason in reasons.items()
+            ),
+        ]
+    )
