@@ -16,6 +16,7 @@ from weft.config.model_config import InferenceConfig
 from weft.config.registry import REGISTRY
 from weft.config.serialization import to_dict
 from weft.core.codec import NUM_SPECIAL_TOKENS, Codec
+from weft.core.errors import UserError
 from weft.core.lazy import Reiterable
 from weft.models.build import build_model
 from weft.text.tokenizer import Tokenizer, is_tokenizer
@@ -25,6 +26,7 @@ from weft.training.warm_start import split_state_key
 CodecT = TypeVar("CodecT", bound=Codec, covariant=True)
 
 MAX_TOKENS_SHOWN = 12  # in a description
+DEFAULT_NEW_TOKENS, NEW_TOKEN_SHARE = 100, 0.1  # the default maximum is the larger of count and share of the old tokens
 EXTENDED_WEIGHTS = Path("the model with new tokens")  # names the weights in error messages
 
 
@@ -62,6 +64,21 @@ def describe_new_tokens(name: str, tokenizer: Tokenizer, side: ExtendedSide[Code
     return [f"{name}: {len(tokens):,} ({' '.join(tokens[:MAX_TOKENS_SHOWN])}{more})"] if tokens else []
 
 
+def choose_tokenizers(
+    trained: TrainedModel, pairs: Iterable[tuple[str, str]], extend: int | None
+) -> ExtendedTokenizers:
+    """Return the tokenizers of the model, with at most `extend` new tokens (None: unknown letters and words only)."""
+    obstacle = extension_obstacle(trained.recipe)
+    if extend and obstacle is not None:
+        raise UserError(
+            f"--extend-vocabulary {extend}: the vocabulary of this model is fixed, since {obstacle}: omit it"
+        )
+    if extend == 0 or obstacle is not None:
+        return ExtendedTokenizers(ExtendedSide(trained.source_tokenizer), ExtendedSide(trained.target_tokenizer))
+    limit = extend or max(DEFAULT_NEW_TOKENS, round(NEW_TOKEN_SHARE * trained.target_tokenizer.size))
+    return extend_tokenizers(trained, pairs, limit, merges=extend is not None)
+
+
 def extension_obstacle(recipe: InferenceConfig) -> str | None:
     """Return why the vocabulary of this recipe's model cannot be extended; None if it can."""
     slots = to_dict(recipe.model, REGISTRY)
@@ -70,10 +87,6 @@ def extension_obstacle(recipe: InferenceConfig) -> str | None:
     if slots["frame_head"] is not None and slots["frame_head"]["type"] != "ctc":
         return f"its frame head has a place for each token (type: {slots['frame_head']['type']})"
     return None
-
-
-def unextended_tokenizers(trained: TrainedModel) -> ExtendedTokenizers:
-    return ExtendedTokenizers(ExtendedSide(trained.source_tokenizer), ExtendedSide(trained.target_tokenizer))
 
 
 def extend_tokenizers(

@@ -11,28 +11,19 @@ from typing import Any, ClassVar
 
 from weft.checkpoints.model_folder import model_fingerprint
 from weft.checkpoints.trained_model import TrainedModel, load_model, load_model_config, load_model_recipe
-from weft.config.model_config import InferenceConfig
-from weft.core.errors import UserError
-from weft.data.corpus import Corpus, HoldoutSplit
+from weft.data.corpus import Corpus
 from weft.inference.language_model import count_units, negative_log_likelihood, perplexity_scores
 from weft.inference.loader import load_model_on_device, load_translator
 from weft.metrics.corpus_metrics import evaluate_with_intervals
 from weft.metrics.score_report import align_columns, score_to_dict
 from weft.metrics.scores import MetricScore, Segments
 from weft.text.text_config import source_modality
-from weft.training.embedding_extension import (
-    ExtendedTokenizers,
-    extend_model,
-    extend_optimizer_state,
-    extend_tokenizers,
-    extension_obstacle,
-    unextended_tokenizers,
-)
+from weft.training.embedding_extension import choose_tokenizers, extend_model, extend_optimizer_state
 from weft.training.finetuning_recipe import (
     FinetuningOptions,
     NewData,
     OriginalData,
-    ReplayCorpus,
+    corpora_to_write,
     format_mix,
     load_new_data,
     load_original_data,
@@ -51,7 +42,6 @@ from weft.training.warm_start import load_newest_optimizer_state, trainable_name
 MAX_EVALUATION_LINES = 1000  # of each corpus
 DEFAULT_METRICS = ("bleu", "chrf")  # if the recipe names none
 COMPARABLE_SCORES = ("perplexity per word", "bits per character")  # do not depend on the tokens
-DEFAULT_NEW_TOKENS, NEW_TOKEN_SHARE = 100, 0.1  # the default maximum is the larger of count and share of the old tokens
 
 ScoreRecords = Mapping[str, Sequence[Mapping[str, Any]]]  # scores by corpus
 
@@ -122,7 +112,7 @@ def prepare_finetuning(
     recipe = load_model_recipe(model)
     original = load_original_data(model, recipe)
     replay = replay_corpora(original, recipe, new, options.mix, fields) if options.mix else []
-    tokenizers = choose_tokenizers(trained, new, options)
+    tokenizers = choose_tokenizers(trained, new.corpus.pairs(), options.extend)
     mean_tokens = mean_token_count(new.corpus.pairs(), (tokenizers.source.codec, tokenizers.target.codec))
     chosen = make_finetuning_recipe(recipe, request.model, folder, options, new, replay, mean_tokens)
     check_recipe(replace(chosen.recipe, train=replace(chosen.recipe.train, initial_model=request.model)))
@@ -138,34 +128,6 @@ def prepare_finetuning(
     state = extend_optimizer_state(optimizer_state, trainable_names(recipe), trained, extended, tokenizers)
     pairs = {name: corpus.pairs() for name, corpus in corpora.items()}
     folder.prepare(replace(request, before=before), chosen.yaml, extended, state, pairs, fields)
-
-
-def choose_tokenizers(trained: TrainedModel, new: NewData, options: FinetuningOptions) -> ExtendedTokenizers:
-    """Return the tokenizers of the model, extended by tokens of the new data if possible and requested."""
-    obstacle = extension_obstacle(trained.recipe)
-    if options.extend and obstacle is not None:
-        raise UserError(
-            f"--extend-vocabulary {options.extend}: the vocabulary of this model is fixed, since {obstacle}: omit it"
-        )
-    if options.extend == 0 or obstacle is not None:
-        return unextended_tokenizers(trained)
-    limit = options.extend or max(DEFAULT_NEW_TOKENS, round(NEW_TOKEN_SHARE * trained.target_tokenizer.size))
-    return extend_tokenizers(trained, new.corpus.pairs(), limit, merges=options.extend is not None)
-
-
-def corpora_to_write(
-    new: NewData, replay: Sequence[ReplayCorpus], fields: tuple[str, str], recipe: InferenceConfig
-) -> dict[str, Corpus]:
-    """Return the corpora that need files of their own: parts of files, where other corpora are mixed in."""
-    corpora = {f"original-{number}": one.corpus for number, one in enumerate(replay) if one.needs_file}
-    if replay and new.held_out:
-        rest = HoldoutSplit(new.held_out, is_held_out=False)
-        corpora["new"] = Corpus(new.files, fields, rest, modality=new.corpus.modality)
-        if new.valid is not None:
-            corpora["new-valid"] = new.valid
-    if corpora and (recipe.data.monolingual or source_modality(recipe.text) == "image"):
-        raise UserError("--mix: name validation data, since only pairs of text can be split: data.valid=[FILE]")
-    return corpora
 
 
 def evaluation_corpora(valid: Corpus | None, original: OriginalData) -> dict[str, Corpus]:

@@ -151,6 +151,21 @@ def replay_corpora(
     ]
 
 
+def corpora_to_write(
+    new: NewData, replay: Sequence[ReplayCorpus], fields: tuple[str, str], recipe: InferenceConfig
+) -> dict[str, Corpus]:
+    """Return the corpora that need files of their own: parts of files, where other corpora are mixed in."""
+    corpora = {f"original-{number}": one.corpus for number, one in enumerate(replay) if one.needs_file}
+    if replay and new.held_out:
+        rest = HoldoutSplit(new.held_out, is_held_out=False)
+        corpora["new"] = Corpus(new.files, fields, rest, modality=new.corpus.modality)
+        if new.valid is not None:
+            corpora["new-valid"] = new.valid
+    if corpora and (recipe.data.monolingual or source_modality(recipe.text) == "image"):
+        raise UserError("--mix: name validation data, since only pairs of text can be split: data.valid=[FILE]")
+    return corpora
+
+
 def mean_token_count(pairs: Iterable[TextPair], codecs: Sequence[Codec]) -> float:
     """Return the mean tokens of the longer side of a pair, EOS included, over a sample."""
     sample = reservoir_sample(pairs, LENGTH_SAMPLE, LENGTH_SEED)
