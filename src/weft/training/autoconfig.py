@@ -130,7 +130,7 @@ def choose_recipe(
         choices = choose_text_settings(inputs)
     document, reasons = choices_to_document(choices), {one.place: one.reason for one in choices if one.reason}
     heading, purpose = "chosen from the data and the time:", "these files"
-    return make_commented_recipe(document, reasons, overrides, None, heading=heading, purpose=purpose)
+    return make_commented_recipe(document, reasons, overrides, heading=heading, purpose=purpose)
 
 
 def choices_to_document(choices: Iterable[SettingChoice]) -> dict[str, PlainData]:

@@ -13,7 +13,6 @@ from weft.config.registry import REGISTRY
 from weft.config.serialization import to_dict
 from weft.config.yaml_files import PlainData, dump_yaml_inline
 from weft.core.errors import UserError
-from weft.training.time_budget import length_overrides
 
 LINE_WIDTH = 100
 INDENT = 26  # the longest place, data.validation_fraction, has 24 characters
@@ -33,20 +32,13 @@ class CommentedRecipe:
 
 
 def make_commented_recipe(
-    document: dict[str, Any],
-    reasons: Mapping[str, str],
-    settings: Sequence[str],
-    minutes: float | None,
-    *,
-    heading: str,
-    purpose: str,
+    document: dict[str, Any], reasons: Mapping[str, str], overrides: Sequence[str], *, heading: str, purpose: str
 ) -> CommentedRecipe:
-    """Combine the chosen settings with a user's, which take precedence.
+    """Combine the chosen settings with overrides, which take precedence.
 
     document: as a recipe file has it. reasons: by place, such as train.steps; each starts with the choice. purpose: the
     recipe is chosen for this.
     """
-    overrides = [*length_overrides(minutes, settings), *settings]
     document = apply_overrides(document, overrides)
     places = overridden_places(overrides)
     reasons = {place: reason for place, reason in reasons.items() if place not in places}
@@ -89,12 +81,8 @@ def format_yaml(document: dict[str, PlainData], reasons: Mapping[str, str], titl
 def format_reasons(reasons: Mapping[str, str], heading: str) -> str:
     """Return the reasons as text for a terminal."""
     indent = " " * (INDENT + 2)
-    return "\n".join(
-        [
-            heading,
-            *(
-                textwrap.fill(reason, LINE_WIDTH, initial_indent=f"  {place:<{INDENT}}", subsequent_indent=indent)
-                for place, reason in reasons.items()
-            ),
-        ]
-    )
+    lines = [heading]
+    for place, reason in reasons.items():
+        first = f"  {place:<{INDENT}}"
+        lines.append(textwrap.fill(reason, LINE_WIDTH, initial_indent=first, subsequent_indent=indent))
+    return "\n".join(lines)

@@ -30,6 +30,7 @@ from weft.training.commented_recipe import (
     warmup_stable_decay,
 )
 from weft.training.run_folder import PreparedRunFolder, RunFolder, TextPair
+from weft.training.time_budget import length_overrides
 
 LENGTH_SAMPLE, LENGTH_SEED = 2000, 1  # pairs whose tokens are counted
 EPOCHS = 10  # over the new data
@@ -187,14 +188,9 @@ def make_finetuning_recipe(
     changes, reasons = _change_data(folder, options.mix, new, replay)
     training_changes, training_reasons = _change_training(node["train"], folder, options, new, mean_tokens)
     document = {**node, "data": node["data"] | changes, "train": node["train"] | training_changes}
-    return make_commented_recipe(
-        document,
-        reasons | training_reasons,
-        options.settings,
-        options.minutes,
-        heading="chosen from the model and the new data:",
-        purpose=f"fine-tuning {name}",
-    )
+    overrides = [*length_overrides(options.minutes, options.settings), *options.settings]
+    heading, purpose = "chosen from the model and the new data:", f"fine-tuning {name}"
+    return make_commented_recipe(document, reasons | training_reasons, overrides, heading=heading, purpose=purpose)
 
 
 def _change_data(

@@ -55,9 +55,7 @@ class FSDPStrategy(TrainingStrategy):
 
     def backward(self, batch: Batch, step: int, *, last: bool, scale: float) -> Loss:
         self.sharded.set_requires_gradient_sync(last)
-        loss: Loss = self.loss_module(batch, step)
-        torch.autograd.backward(loss.total * scale)
-        return loss
+        return super().backward(batch, step, last=last, scale=scale)
 
     def gradient_norm(self, gradients: Sequence[Tensor]) -> float:
         return float(cast(DTensor, nn.utils.get_total_norm(gradients)).full_tensor())

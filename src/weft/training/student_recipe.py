@@ -12,6 +12,7 @@ from weft.core.errors import UserError
 from weft.data.data_config import DataConfig
 from weft.training.commented_recipe import CommentedRecipe, make_commented_recipe, refuse_settings, warmup_stable_decay
 from weft.training.run_folder import PreparedRunFolder
+from weft.training.time_budget import length_overrides
 from weft.training.warm_start import weight_setting_differences
 
 ENCODER_LAYERS, DECODER_LAYERS = 6, 1
@@ -55,8 +56,9 @@ def make_student_recipe(
         **reasons,
         "translate.search": "greedy: the data contains what a beam finds (Kim & Rush 2016)",
     }
+    overrides = [*length_overrides(minutes, settings), *settings]
     heading, purpose = "chosen from the teacher:", f"a student of {name}"
-    chosen = make_commented_recipe(document, reasons, settings, minutes, heading=heading, purpose=purpose)
+    chosen = make_commented_recipe(document, reasons, overrides, heading=heading, purpose=purpose)
     for place, *_ in weight_setting_differences(chosen.recipe, teacher):
         if place.startswith("text."):
             raise UserError(f"{place} is set, but a student has the tokenizers of its teacher: omit it")
