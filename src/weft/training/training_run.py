@@ -36,7 +36,7 @@ EMPTY_CHECKPOINT = Checkpoint({"weights": {}, "optimizer": {}, "average": {}}, {
 
 
 def start_training(
-    what: Sequence[str] | dict[str, PlainData],
+    recipe_or_files: Sequence[str] | dict[str, PlainData],
     out: Path,
     display: ProgressDisplay,
     *,
@@ -44,21 +44,21 @@ def start_training(
     minutes: float | None = None,
     device: str = "auto",
 ) -> RunOutcome:
-    """Train on `what`: a recipe as plain data, the name of one, or the names of data files."""
+    """Train a recipe, given as plain data or by name, or one that is chosen for data files."""
     start_time = time.monotonic()
     folder = RunFolder(out)
     with join_process_group(device) as ranks:
         if folder.was_restarted(ranks):
             return run_training(folder, None, display, ranks)
-        if isinstance(what, dict) or is_recipe_argument(what):
-            source = what if isinstance(what, dict) else Path(what[0])
+        if isinstance(recipe_or_files, dict) or is_recipe_argument(recipe_or_files):
+            source = recipe_or_files if isinstance(recipe_or_files, dict) else Path(recipe_or_files[0])
             overrides = [*length_overrides(minutes, settings), *settings]
             recipe = broadcast_recipe(ranks, lambda: load_recipe(source, overrides))
             return run_training(folder, recipe, display, ranks, start_time=start_time)
         from weft.training.autoconfig import choose_recipe
 
         ranks.on_main(folder.check_can_start)  # before any file is read
-        chosen = ranks.on_main(lambda: choose_recipe(what, settings, minutes, device).to_json())
+        chosen = ranks.on_main(lambda: choose_recipe(recipe_or_files, settings, minutes, device).to_json())
         display.print(chosen["reasons"])
         recipe = from_dict(chosen["recipe"], Recipe, REGISTRY)
         return run_training(folder, recipe, display, ranks, recipe_yaml=chosen["yaml"], start_time=start_time)
