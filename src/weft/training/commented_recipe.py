@@ -59,8 +59,12 @@ def refuse_settings(settings: Sequence[str], reserved: Mapping[str, str]) -> Non
 
 def warmup_stable_decay(learning_rate: float, warmup_steps: int, decay_ratio: float = 0.6) -> dict[str, PlainData]:
     """Return a schedule that suits runs whose length is fixed later."""
-    settings: dict[str, PlainData] = {"learning_rate": learning_rate, "warmup_steps": warmup_steps}
-    return {"type": "warmup-stable-decay", **settings, "decay_ratio": decay_ratio}
+    return {
+        "type": "warmup-stable-decay",
+        "learning_rate": learning_rate,
+        "warmup_steps": warmup_steps,
+        "decay_ratio": decay_ratio,
+    }
 
 
 def format_yaml(document: dict[str, PlainData], reasons: Mapping[str, str], title: str) -> str:
