@@ -21,8 +21,7 @@ from benchmarks.machine import machine
 from benchmarks.training_rounds import use_threads
 
 from weft.core.errors import UserError
-from weft.training.derived_runs import StudentFolder
-from weft.training.distillation import compare_with_teacher
+from weft.training.distillation import StudentFolder, compare_with_teacher
 from weft.training.progress import open_display
 
 

@@ -52,8 +52,8 @@ from weft.models.model import count_parameters
 from weft.nn.positional_encoding import SinusoidalPositions
 from weft.training.data_preparation import prepare_data
 from weft.training.distributed import CPU_RANK
+from weft.training.parallel_strategy import TrainingStrategy
 from weft.training.progress import open_display
-from weft.training.strategy import TrainingStrategy
 from weft.training.train_step import DataCursor, iterate_updates, train_step
 
 RECIPE = RECIPES_FOLDER / "multi30k-en-de.yaml"

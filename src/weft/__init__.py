@@ -70,9 +70,9 @@ def finetune(
 
     Ctrl-C saves a checkpoint, then raises KeyboardInterrupt; the same call resumes.
     """
-    from weft.training.derived_runs import FinetuningFolder, FinetuningOptions
-    from weft.training.finetuning import compare_before_and_after
+    from weft.training.finetuning import FinetuningFolder, compare_before_and_after
     from weft.training.finetuning import finetune as tune
+    from weft.training.finetuning_recipe import FinetuningOptions
     from weft.training.progress import open_display
 
     folder = FinetuningFolder(Path(out))

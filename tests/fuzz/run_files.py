@@ -1,7 +1,7 @@
 """Readers of the JSON files in run folders."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from weft.checkpoints.checkpoint import STATE_FILE
@@ -11,14 +11,9 @@ from weft.config.recipe_catalog import RECIPES_FOLDER
 from weft.config.registry import REGISTRY
 from weft.config.serialization import to_dict
 from weft.data.data_report import SideReport, SplitReport
-from weft.training.derived_runs import (
-    DistillationRequest,
-    FinetuningFolder,
-    FinetuningOptions,
-    FinetuningRecord,
-    FinetuningRequest,
-    StudentFolder,
-)
+from weft.training.distillation import DistillationRequest, StudentFolder
+from weft.training.finetuning import FinetuningFolder, FinetuningRequest
+from weft.training.finetuning_recipe import FinetuningOptions
 from weft.training.run_folder import (
     DATA_FILE,
     RunData,
@@ -87,7 +82,7 @@ def state_seeds() -> list[bytes]:
 
 
 def finetuning_seed() -> bytes:
-    return as_bytes(asdict(FinetuningRecord(FINETUNING, {"new": [{"name": "bleu", "value": 3.5}]})))
+    return as_bytes(asdict(replace(FINETUNING, before={"new": [{"name": "bleu", "value": 3.5}]})))
 
 
 def distillation_seed() -> bytes:

@@ -23,8 +23,8 @@ from weft.models.model import Model
 from weft.optim.optimizers import SGD
 from weft.training.distributed import MultiRank, RankGroup
 from weft.training.fsdp import FSDPStrategy
+from weft.training.parallel_strategy import DDPStrategy, TrainingStrategy, wrap_ddp
 from weft.training.run_components import make_strategy
-from weft.training.strategy import DDPStrategy, TrainingStrategy, wrap_ddp
 from weft.training.train_step import UpdateStats, train_step
 
 UPDATES = [  # batches per update; one batch has a single pair, so that the second rank has none

@@ -17,7 +17,7 @@ from weft.losses.objective import Loss, Objective
 from weft.models.model import Model
 from weft.training.distributed import CPU_RANK
 from weft.training.mixed_precision import MixedPrecisionStrategy
-from weft.training.strategy import TrainingStrategy
+from weft.training.parallel_strategy import TrainingStrategy
 
 PAIRS = batch((6, 3), (4, 4), (7, 2))
 

@@ -23,8 +23,8 @@ from weft.models.interfaces import Decoder
 from weft.models.model import count_parameters
 from weft.text.text_config import source_modality
 from weft.training.distributed import CPU_RANK
+from weft.training.parallel_strategy import TrainingStrategy
 from weft.training.recipe_checks import check_recipe
-from weft.training.strategy import TrainingStrategy
 from weft.training.train_step import train_step
 
 RECIPES = sorted(RECIPES_FOLDER.glob("*.yaml"))

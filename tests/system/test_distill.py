@@ -13,8 +13,7 @@ import torch
 from system import toys
 from system.commands import LineCount, running, weft
 from system.training_runs import RecordingDisplay, run_contents_without_paths
-from weft.training.derived_runs import StudentFolder
-from weft.training.distillation import compare_with_teacher
+from weft.training.distillation import StudentFolder, compare_with_teacher
 from weft.visualize.run_evaluation import ReportOptions, collect_report_data
 from weft.visualize.run_report import run_report_page
 from weft.visualize.run_summary import read_run_summary

@@ -129,7 +129,7 @@ def test_run_is_not_resumed_with_other_options(runs: dict[str, Path], new_data: 
     assert weft(*command).code == 0
     for options, message in (
         (("--mix", "1"), "with another --mix"),
-        (("--keep-optimizer",), "without --keep-optimizer"),
+        (("--keep-optimizer",), "with another choice of --keep-optimizer"),
         (("train.seed=3",), "with other settings"),
     ):
         result = weft(*command, *options)

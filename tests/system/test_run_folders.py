@@ -18,8 +18,8 @@ from weft.models.build import build_model
 from weft.text.text_config import codec_trainers
 from weft.training import training_run
 from weft.training.data_preparation import prepare_data
-from weft.training.derived_runs import FinetuningFolder
 from weft.training.distributed import CPU_RANK
+from weft.training.finetuning import FinetuningFolder
 from weft.training.run_folder import RunFolder
 from weft.training.training_run import run_training, start_training
 

@@ -1,6 +1,7 @@
 """TensorBoard event files have the same values as the log."""
 
 import shutil
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,9 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from system import toys
 from system.training_runs import interrupt_after, resume_run, run_contents, train
+from unit.run_folders import finding
 from weft.checkpoints.run_log import CurvePoints, curve_points, read_history
+from weft.core import extras
 from weft.core.errors import UserError
 from weft.training import log_writer
 
@@ -69,12 +72,25 @@ def test_events_enabled_later_start_with_the_logged_values(
     assert [step for step, _ in event_curves(tmp_path / "run")["training/loss"]] == [1, 3, 6, 9]
 
 
+def test_diagnoses_are_written_as_text(tmp_path: Path) -> None:
+    with closing(log_writer.TensorBoardWriter(tmp_path / "tensorboard", tmp_path / "log.jsonl", 0)) as writer:
+        writer.write(finding(3))
+    events = EventAccumulator(str(tmp_path / "tensorboard"))
+    events.Reload()
+    (text,) = events.Tensors("diagnosis/overfitting/text_summary")
+    assert text.tensor_proto.string_val[0].decode().split("\n") == [
+        "    the loss rose",
+        "    too little data",
+        "    a higher dropout",
+    ]
+
+
 def test_missing_package_is_reported_before_training(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(log_writer, "find_spec", lambda _: None)
+    monkeypatch.setattr(extras, "find_spec", lambda _: None)
     node = toys.recipe(corpus)
     node["train"]["tensorboard"] = True
-    with pytest.raises(UserError, match=r"train.tensorboard: true, but .* pip install 'weft\[tensorboard\]'"):
+    with pytest.raises(UserError, match=r"train.tensorboard: true needs .* pip install 'weft\[tensorboard\]'"):
         train(node, tmp_path / "run")
     assert not (tmp_path / "run").exists()

@@ -395,7 +395,7 @@ TRAINING_COMMANDS: dict[str, list[UserErrorCase]] = {
             ["distill", "{run}", "model.decoder.heads=3", "--out", "{new}"],
             "model.decoder",
         ),
-        case("compare non-student", ["distill", "--compare", "{run}"], "{run} is not the folder of a student"),
+        case("compare non-student", ["distill", "--compare", "{run}"], "{run} is not a folder of weft distill"),
         case("compare with teacher", ["distill", "{run}", "--compare", "{run}"], "omit TEACHER"),
     ],
     "check": [

@@ -16,13 +16,14 @@ from weft.core.errors import UserError
 from weft.training.autoconfig import (
     TRANSFORMER_SIZES,
     AutoconfigInputs,
+    choices_to_document,
     choose_recipe,
     choose_text_settings,
     choose_transformer_size,
 )
+from weft.training.commented_recipe import format_reasons, format_yaml
 from weft.training.corpus_profile import CorpusProfile, SideProfile, profile_corpus
 from weft.training.recipe_checks import check_recipe
-from weft.training.recipe_draft import choices_to_document, choices_to_yaml, format_choices
 
 WORDS = [f"w{number}ord" for number in range(900)]
 PHONES = [f"{first}{second}" for first in "ABCDEF" for second in "XYZ"]
@@ -133,8 +134,9 @@ def test_every_chosen_recipe_is_valid_and_serializable(
     )
     document = choices_to_document(choices)
     check_recipe(load_recipe(document))
-    assert parse_yaml(choices_to_yaml(document, choices, "a title"), "the text") == document
-    assert max(map(len, format_choices(choices, "chosen:").split("\n"))) <= 100
+    reasons = {choice.place: choice.reason for choice in choices if choice.reason}
+    assert parse_yaml(format_yaml(document, reasons, "# a title"), "the text") == document
+    assert max(map(len, format_reasons(reasons, "chosen:").split("\n"))) <= 100
 
 
 def write(folder: Path) -> list[str]:

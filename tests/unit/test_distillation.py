@@ -19,15 +19,16 @@ from weft.config.serialization import to_dict
 from weft.config.yaml_files import parse_yaml
 from weft.core.errors import UserError
 from weft.models.model import count_parameters
-from weft.training.derived_runs import DistillationRequest, StudentFolder
+from weft.training.commented_recipe import CommentedRecipe
 from weft.training.distillation import (
+    DistillationRequest,
+    StudentFolder,
     initialize_from_teacher,
     join_parts,
     load_transfer_set,
     make_progress_reporter,
     translate_in_parts,
 )
-from weft.training.recipe_draft import RecipeDraft
 from weft.training.student_comparison import (
     TranslationSystem,
     format_systems,
@@ -108,23 +109,23 @@ def test_weights_of_different_layers_are_not_copied() -> None:
     assert torch.equal(new["head.weight"].double(), old["head.weight"].float().double())
 
 
-def student_recipe(teacher: Recipe, folder: Path, *settings: str, minutes: float | None = None) -> RecipeDraft:
+def student_recipe(teacher: Recipe, folder: Path, *settings: str, minutes: float | None = None) -> CommentedRecipe:
     return make_student_recipe(teacher, "runs/teacher", StudentFolder(folder), settings, minutes, "its sources")
 
 
 def test_student_recipe_has_a_deep_encoder_and_a_shallow_decoder(tmp_path: Path) -> None:
     teacher = load_recipe(toys.recipe(tmp_path, steps=24))
-    draft = student_recipe(teacher, tmp_path / "run")
-    node = parse_yaml(draft.yaml, "recipe")
+    chosen = student_recipe(teacher, tmp_path / "run")
+    node = parse_yaml(chosen.yaml, "recipe")
     assert isinstance(node, dict)
-    assert to_dict(load_recipe(node), REGISTRY) == to_dict(draft.recipe, REGISTRY)
+    assert to_dict(load_recipe(node), REGISTRY) == to_dict(chosen.recipe, REGISTRY)
     model: Any = node["model"]
     assert (model["encoder"]["layers"], model["decoder"]["layers"], model["source"]["dim"]) == (6, 1, 16)
     assert model["tie"] == "all"
-    assert draft.recipe.data.train == (str(tmp_path / "run" / "pairs" / "train.jsonl"),)
-    assert draft.recipe.data.test == tuple(str(tmp_path / name) for name in toys.files("test"))
-    assert draft.recipe.train.steps == 24
-    assert "# one layer, since it runs for every token" in draft.yaml
+    assert chosen.recipe.data.train == (str(tmp_path / "run" / "pairs" / "train.jsonl"),)
+    assert chosen.recipe.data.test == tuple(str(tmp_path / name) for name in toys.files("test"))
+    assert chosen.recipe.train.steps == 24
+    assert "# one layer, since it runs for every token" in chosen.yaml
 
 
 def optimizer(recipe: Recipe) -> Any:
@@ -135,14 +136,14 @@ def test_student_keeps_the_batch_size_and_optimizer_of_the_teacher(tmp_path: Pat
     node = toys.recipe(tmp_path)
     node["data"] |= {"drop_duplicates": False}
     node["train"] |= {"gradient_accumulation": 4, "clip_norm": None, "optimizer": {"type": "adam", "beta1": 0.8}}
-    teacher, draft = load_recipe(node), student_recipe(load_recipe(node), tmp_path / "run").recipe
-    assert (draft.train.batch_tokens, draft.train.gradient_accumulation, draft.train.clip_norm) == (
+    teacher, chosen = load_recipe(node), student_recipe(load_recipe(node), tmp_path / "run").recipe
+    assert (chosen.train.batch_tokens, chosen.train.gradient_accumulation, chosen.train.clip_norm) == (
         teacher.train.batch_tokens,
         4,
         None,
     )
-    assert optimizer(draft) == optimizer(teacher)
-    assert not draft.data.drop_duplicates
+    assert optimizer(chosen) == optimizer(teacher)
+    assert not chosen.data.drop_duplicates
 
 
 def test_student_with_its_own_learning_rate_uses_the_default_optimizer(tmp_path: Path) -> None:
@@ -153,10 +154,10 @@ def test_student_with_its_own_learning_rate_uses_the_default_optimizer(tmp_path:
 
 def test_overrides_and_minutes_take_precedence(tmp_path: Path) -> None:
     teacher = load_recipe(toys.recipe(tmp_path))
-    draft = student_recipe(teacher, tmp_path / "run", "model.encoder.layers=3", "data.test=[]", minutes=7.0)
-    assert (draft.recipe.train.steps, draft.recipe.train.minutes) == (None, 7.0)
-    assert draft.recipe.data.test == ()
-    model: Any = parse_yaml(draft.yaml, "recipe")
+    chosen = student_recipe(teacher, tmp_path / "run", "model.encoder.layers=3", "data.test=[]", minutes=7.0)
+    assert (chosen.recipe.train.steps, chosen.recipe.train.minutes) == (None, 7.0)
+    assert chosen.recipe.data.test == ()
+    model: Any = parse_yaml(chosen.yaml, "recipe")
     assert model["model"]["encoder"]["layers"] == 3
     with pytest.raises(UserError, match=r"data\.train is set.*--source"):
         student_recipe(teacher, tmp_path / "run", "data.train=[a.tsv]")
@@ -166,8 +167,8 @@ def test_only_tokenizer_dropout_may_differ_from_the_teacher(tmp_path: Path) -> N
     teacher = load_recipe(
         toys.recipe(tmp_path) | {"text": {"source": {"type": "bpe", "vocab_size": 300}, "joint": True}}
     )
-    draft = student_recipe(teacher, tmp_path / "run", "text.source.dropout=0.1").recipe
-    assert to_dict(draft, REGISTRY)["text"]["source"]["dropout"] == 0.1
+    chosen = student_recipe(teacher, tmp_path / "run", "text.source.dropout=0.1").recipe
+    assert to_dict(chosen, REGISTRY)["text"]["source"]["dropout"] == 0.1
     with pytest.raises(
         UserError, match=r"text\.source\.vocab_size is set, but a student has the tokenizers of its teacher"
     ):
@@ -176,8 +177,8 @@ def test_only_tokenizer_dropout_may_differ_from_the_teacher(tmp_path: Path) -> N
 
 def test_learning_rate_reason_depends_on_copied_weights(tmp_path: Path) -> None:
     for family, copied in (("transformer", True), ("bahdanau", False)):
-        draft = student_recipe(load_recipe(toys.recipe(tmp_path, family)), tmp_path / "run")
-        assert ("since most weights are not new" in draft.reasons) == copied
+        chosen = student_recipe(load_recipe(toys.recipe(tmp_path, family)), tmp_path / "run")
+        assert ("since most weights are not new" in chosen.reasons) == copied
 
 
 def test_remaining_time_counts_only_lines_translated_in_this_run(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,11 +195,11 @@ def test_remaining_time_counts_only_lines_translated_in_this_run(monkeypatch: py
 def test_student_of_a_recurrent_teacher_is_a_transformer(tmp_path: Path) -> None:
     node = toys.recipe(tmp_path, "bahdanau")
     node["data"] |= {"valid": [], "validation_fraction": 0.1}
-    draft = student_recipe(load_recipe(node), tmp_path / "run")
-    model: Any = parse_yaml(draft.yaml, "recipe")
+    chosen = student_recipe(load_recipe(node), tmp_path / "run")
+    model: Any = parse_yaml(chosen.yaml, "recipe")
     assert model["model"]["decoder"] | {"type": "transformer", "layers": 1} == model["model"]["decoder"]
-    assert draft.recipe.data.valid == (str(tmp_path / "run" / "pairs" / "valid.jsonl"),)
-    assert draft.recipe.data.validation_fraction == 0.0
+    assert chosen.recipe.data.valid == (str(tmp_path / "run" / "pairs" / "valid.jsonl"),)
+    assert chosen.recipe.data.validation_fraction == 0.0
 
 
 def test_transfer_set_is_the_training_data_or_the_source_files(tmp_path: Path) -> None:
@@ -220,7 +221,7 @@ def test_folder_resumes_only_the_same_request(tmp_path: Path) -> None:
     folder = StudentFolder(tmp_path / "student")
     trained = untrained_model(BAHDANAU)
     single = TrainedModel(trained.model.float(), *trained[1:])
-    with pytest.raises(UserError, match="is not the folder of a student"):
+    with pytest.raises(UserError, match="is not a folder of weft distill"):
         folder.request()
     folder.prepare(REQUEST, "data: {}\n", single, {}, {}, FIELDS)
     assert folder.request() == REQUEST
@@ -272,5 +273,5 @@ def test_systems_are_measured_and_formatted() -> None:
 
 def test_shipped_student_recipe_matches_the_generated_recipe() -> None:
     teacher, shipped = (load_recipe(Path(f"multi30k-en-de{ending}")) for ending in ("", "-student"))
-    draft = student_recipe(teacher, Path("runs/multi30k-student")).recipe
-    assert to_dict(draft, REGISTRY) == to_dict(shipped, REGISTRY)
+    chosen = student_recipe(teacher, Path("runs/multi30k-student")).recipe
+    assert to_dict(chosen, REGISTRY) == to_dict(shipped, REGISTRY)

@@ -15,17 +15,16 @@ from weft.data.corpus import Corpus
 from weft.models.build import build_model
 from weft.models.model import freeze_slots, trainable_parameters
 from weft.text.tokenizer_training import CharacterTokenizerTrainer
-from weft.training.derived_runs import FinetuningFolder, FinetuningOptions
+from weft.training.commented_recipe import CommentedRecipe
 from weft.training.embedding_extension import (
     extend_model,
     extend_optimizer_state,
     extend_tokenizers,
     extension_obstacle,
 )
-from weft.training.finetuning import format_before_and_after
-from weft.training.finetuning_recipe import NewData, make_finetuning_recipe, original_fingerprints
+from weft.training.finetuning import FinetuningFolder, format_before_and_after
+from weft.training.finetuning_recipe import FinetuningOptions, NewData, make_finetuning_recipe, original_fingerprints
 from weft.training.recipe_checks import check_recipe
-from weft.training.recipe_draft import RecipeDraft
 from weft.training.trainer import trainable_weights
 from weft.training.warm_start import renumber_optimizer_state
 
@@ -172,7 +171,7 @@ def test_original_fingerprints_are_read_only_from_run_folders(
     assert original_fingerprints(tmp_path / "run" / "best") == original_fingerprints(tmp_path / "run") == expected
 
 
-def recipe_draft(pairs: int, options: FinetuningOptions, *, steps: int | None = 4000) -> RecipeDraft:
+def commented_recipe(pairs: int, options: FinetuningOptions, *, steps: int | None = 4000) -> CommentedRecipe:
     node: dict[str, Any] = {
         "train": {"steps": steps, "minutes": None if steps else 5, "batch_tokens": 1000},
         "data": {"train": ["a"]},
@@ -195,20 +194,20 @@ def recipe_draft(pairs: int, options: FinetuningOptions, *, steps: int | None = 
 def test_number_of_steps_depends_on_the_data_and_the_original_run(
     pairs: int, mix: float, steps: int | None, chosen: int
 ) -> None:
-    draft = recipe_draft(pairs, FinetuningOptions(mix=mix), steps=steps)
-    train = draft.recipe.train
+    finetuning = commented_recipe(pairs, FinetuningOptions(mix=mix), steps=steps)
+    train = finetuning.recipe.train
     assert (train.steps, train.minutes) == (chosen, None)
-    assert f"{chosen:,} updates" in draft.reasons
+    assert f"{chosen:,} updates" in finetuning.reasons
     assert train.schedule(chosen)(chosen // 10) == 0.002
     assert train.initial_model == "run/initial_model"
 
 
 def test_overrides_replace_the_chosen_settings() -> None:
-    draft = recipe_draft(1000, FinetuningOptions(settings=("train.steps=7", "train.clip_norm=null")))
-    assert draft.recipe.train.steps == 7
-    assert draft.recipe.train.clip_norm is None
-    assert "updates" not in draft.reasons
-    timed = recipe_draft(1000, FinetuningOptions(minutes=3.0)).recipe.train
+    chosen = commented_recipe(1000, FinetuningOptions(settings=("train.steps=7", "train.clip_norm=null")))
+    assert chosen.recipe.train.steps == 7
+    assert chosen.recipe.train.clip_norm is None
+    assert "updates" not in chosen.reasons
+    timed = commented_recipe(1000, FinetuningOptions(minutes=3.0)).recipe.train
     assert (timed.steps, timed.minutes) == (None, 3.0)
 
 

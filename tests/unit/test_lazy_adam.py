@@ -22,7 +22,7 @@ from weft.nn.cells.gru import GRUCell
 from weft.nn.embedding import TokenEmbedding
 from weft.optim.optimizers import SGD, Adadelta, Adam, AdamW, LazyAdam
 from weft.training.distributed import CPU_RANK
-from weft.training.strategy import TrainingStrategy
+from weft.training.parallel_strategy import TrainingStrategy
 from weft.training.train_step import gradient_values, train_step
 
 PAIRS = batch((5, 6), (3, 4))

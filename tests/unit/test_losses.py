@@ -35,8 +35,7 @@ from weft.text.tokenizer_training import (
     TokenizerTrainer,
     WhitespaceTokenizerTrainer,
 )
-from weft.training.compatibility import check_scores_tokens, returns_attention
-from weft.training.recipe_checks import check_recipe
+from weft.training.recipe_checks import check_recipe, check_scores_tokens, returns_attention
 from weft.training.run_components import load_frozen_model
 
 PAIRS = batch((5, 6), (3, 4))

@@ -12,7 +12,7 @@ from laws.variants import MODELS, batch
 from weft.config.recipe import Recipe, TrainingConfig
 from weft.config.registry import REGISTRY
 from weft.config.serialization import from_dict
-from weft.core.errors import ConfigError
+from weft.core.errors import UserError
 from weft.data.batches import Batch
 from weft.losses.cross_entropy import CrossEntropyLoss
 from weft.losses.objective import Loss, Objective
@@ -27,8 +27,8 @@ from weft.training.mixed_precision import (
     supports_bfloat16,
     with_precision,
 )
+from weft.training.parallel_strategy import TrainingStrategy
 from weft.training.progress import PlainDisplay
-from weft.training.strategy import TrainingStrategy
 from weft.training.train_step import NonFiniteError, prefetch, train_step
 
 CPU, GPU = torch.device("cpu"), torch.device("cuda")
@@ -80,10 +80,10 @@ def test_bfloat16_support_depends_on_compute_capability(
 
 def test_float16_needs_cuda_and_excludes_fsdp() -> None:
     half = replace(Recipe(), train=TrainingConfig(precision="float16"))
-    with pytest.raises(ConfigError, match="float16 needs a CUDA GPU, but this run computes on cpu"):
+    with pytest.raises(UserError, match="float16 needs a CUDA GPU, but this run computes on cpu"):
         check_precision(half, CPU_RANK)
     check_precision(half, RankGroup(GPU))
-    with pytest.raises(ConfigError, match=r"float16 needs loss scaling, which fsdp does not support"):
+    with pytest.raises(UserError, match=r"float16 needs loss scaling, which fsdp does not support"):
         check_precision(replace(half, train=replace(half.train, parallel="fsdp")), RankGroup(GPU, world_size=2))
 
 

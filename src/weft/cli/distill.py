@@ -26,16 +26,15 @@ def distill(
 ) -> None:
     """Train a small, fast model on the outputs of a trained one, and compare the two."""
     from weft.training import distillation
-    from weft.training.derived_runs import StudentFolder
     from weft.training.progress import open_display
 
     with open_display() as display:
         if compare is not None:
             options = {"TEACHER": teacher, "settings": settings, "--out": out, "--source": source, "--minutes": minutes}
             refuse_options("--compare measures an existing student", options, "for training one")
-            folder = StudentFolder(compare)
+            folder = distillation.StudentFolder(compare)
         elif teacher is not None and out is not None:
-            folder = StudentFolder(out)
+            folder = distillation.StudentFolder(out)
             lines, changes = tuple(source or ()), settings or []
             outcome = distillation.distill(
                 teacher, folder, display, source=lines, settings=changes, minutes=minutes, device=device

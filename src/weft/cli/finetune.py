@@ -46,10 +46,10 @@ def finetune(
     slots = _parse_slots(freeze)
 
     from weft.training import finetuning
-    from weft.training.derived_runs import FinetuningFolder, FinetuningOptions
+    from weft.training.finetuning_recipe import FinetuningOptions
     from weft.training.progress import open_display
 
-    folder = FinetuningFolder(out)
+    folder = finetuning.FinetuningFolder(out)
     options = FinetuningOptions(mix, slots, extend_vocabulary, keep_optimizer, tuple(settings), minutes)
     with open_display() as display:
         if finetuning.finetune(model, files, folder, display, options, device) == "interrupted":

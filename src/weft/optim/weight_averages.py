@@ -5,6 +5,7 @@ from typing import Protocol
 
 import torch
 from torch import Tensor
+from torch.optim.swa_utils import get_ema_multi_avg_fn
 
 from weft.core.annotations import PositiveInt, Rate
 
@@ -38,9 +39,9 @@ class ExponentialAverage:
         if not self.average:
             self.average = {name: weight.detach().clone() for name, weight in weights.items()}
             return
-        share = 1 - min(self.decay, (1 + step) / (10 + step))
+        update = get_ema_multi_avg_fn(min(self.decay, (1 + step) / (10 + step)))  # type: ignore[no-untyped-call]
         averages = [self.average[name] for name in weights]  # restored ones may have another order
-        torch._foreach_lerp_(averages, [weight.detach() for weight in weights.values()], share)
+        update(averages, [weight.detach() for weight in weights.values()], step)
 
     def weights(self) -> NamedWeights | None:
         return self.average or None

@@ -5,9 +5,9 @@ is chosen with its reason. Text gets a Transformer; images of text lines get con
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import groupby, islice
 from typing import NamedTuple
 
 import torch
@@ -21,8 +21,14 @@ from weft.core.hardware import select_device
 from weft.core.seeds import reservoir_sample
 from weft.data.corpus import Corpus
 from weft.data.image_codec import ImageCodec, is_image_name
+from weft.training.commented_recipe import (
+    CommentedRecipe,
+    make_commented_recipe,
+    overridden_places,
+    refuse_settings,
+    warmup_stable_decay,
+)
 from weft.training.corpus_profile import CorpusProfile, SideProfile, profile_corpus
-from weft.training.recipe_draft import RecipeDraft, SettingChoice, draft_recipe, overridden_places
 
 MATMUL_ROWS, MATMUL_WIDTH, MATMUL_HIDDEN = 4096, 256, 1024  # about those of a feed-forward layer
 MATMUL_SECONDS = 0.3
@@ -71,6 +77,14 @@ TRANSFORMER_SIZES = (
 )
 
 
+class SettingChoice(NamedTuple):
+    """A chosen setting. reason: a sentence that starts with the choice; None if it follows from another choice."""
+
+    place: str  # section.setting
+    value: PlainData
+    reason: str | None = None
+
+
 @dataclass(frozen=True)
 class AutoconfigInputs:
     """The inputs of the rules. flops: per second, in matrix products. steps, joint: set by the user (None: not)."""
@@ -90,13 +104,15 @@ class AutoconfigInputs:
         return self.minutes * 60 * self.flops * TRAINING_EFFICIENCY / (6 * weights)
 
 
-def choose_recipe(files: Sequence[str], overrides: Sequence[str], minutes: float | None, device: str) -> RecipeDraft:
+def choose_recipe(
+    files: Sequence[str], overrides: Sequence[str], minutes: float | None, device: str
+) -> CommentedRecipe:
     """Choose a recipe for the files and this machine; overrides take precedence."""
     torch_device = select_device(device)
     settings = load_recipe({}, ["train.steps=null", *overrides])
     places = overridden_places(overrides)
-    if conflicts := places & {"data.train", "data.folder"}:
-        raise UserError(f"{min(conflicts)} is set, but {' and '.join(files)} should be trained on: omit one of them")
+    reserved = f"{' and '.join(files)} should be trained on"
+    refuse_settings(overrides, {"data.train": reserved, "data.folder": reserved})
     has_images = source_names_images(Corpus(files, settings.data.fields))
     corpus = Corpus(files, settings.data.fields, modality="image" if has_images else "text")
     inputs = AutoconfigInputs(
@@ -112,8 +128,17 @@ def choose_recipe(files: Sequence[str], overrides: Sequence[str], minutes: float
         choices = choose_image_settings(inputs, max_image_width(corpus, PROFILE_SEED))
     else:
         choices = choose_text_settings(inputs)
-    title = "Chosen by weft for these files. Edit it, and train with: weft train THIS_FILE --out FOLDER"
-    return draft_recipe(choices, overrides, heading="chosen from the data and the time:", title=title)
+    document, reasons = choices_to_document(choices), {one.place: one.reason for one in choices if one.reason}
+    heading, purpose = "chosen from the data and the time:", "these files"
+    return make_commented_recipe(document, reasons, overrides, heading=heading, purpose=purpose)
+
+
+def choices_to_document(choices: Iterable[SettingChoice]) -> dict[str, PlainData]:
+    """Return the settings as a recipe file has them; choices of a section must be adjacent."""
+    return {
+        section: {choice.place.partition(".")[2]: choice.value for choice in chosen}
+        for section, chosen in groupby(choices, key=lambda choice: choice.place.partition(".")[0])
+    }
 
 
 def matmul_flops(device: torch.device) -> float:
@@ -143,6 +168,7 @@ def choose_text_settings(inputs: AutoconfigInputs) -> list[SettingChoice]:
         updates = max(50, round(tokens / batch))
     batch_reason = f"{batch:,} tokens a batch: smaller ones if time is short, for more updates"
     warmup = max(10, min(500, round(updates / 8)))
+    warmup_reason = f"{warmup} warmup steps, an eighth of the run, between 10 and 500"
     validation_reason = "every {every} steps, by translating at most {lines} lines"
     return [
         *data_settings(inputs),
@@ -150,7 +176,7 @@ def choose_text_settings(inputs: AutoconfigInputs) -> list[SettingChoice]:
         *_model_settings(inputs, size, weights, joint=joint),
         *length_settings(inputs, updates),
         SettingChoice("train.batch_tokens", batch, batch_reason),
-        schedule_setting(4e-3, warmup, f"{warmup} warmup steps, an eighth of the run, between 10 and 500"),
+        SettingChoice("train.schedule", warmup_stable_decay(4e-3, warmup), warmup_reason),
         *validation_settings(inputs, updates, metrics_for(target), validation_reason, search="greedy"),
         _search_setting(target),
     ]
@@ -179,15 +205,12 @@ def _vocabulary_size(pairs: int, size: TransformerSize) -> int:
 
 def data_settings(inputs: AutoconfigInputs) -> Iterator[SettingChoice]:
     yield SettingChoice("data.train", list(inputs.files))
-    pairs = inputs.profile.pairs
-    if inputs.has_validation:
-        return
-    if pairs < MIN_PAIRS_FOR_HOLDOUT:
-        reason = f"no pairs are held out for validation: there are only {pairs:,}"
-        yield SettingChoice("data.validation_fraction", 0.0, reason)
-    else:
+    if not inputs.has_validation:
+        pairs = inputs.profile.pairs
         share = holdout_share(pairs)
         reason = f"about {round(share * pairs):,} pairs are held out for validation, since data.valid is not set"
+        if not share:
+            reason = f"no pairs are held out for validation: there are only {pairs:,}"
         yield SettingChoice("data.validation_fraction", share, reason)
 
 
@@ -275,16 +298,6 @@ def length_settings(inputs: AutoconfigInputs, updates: int) -> Iterator[SettingC
         reason = f"{format_minutes(inputs.minutes)}, about {round_significant(updates, 2):,} updates on this machine"
         yield SettingChoice("train.steps", None)
         yield SettingChoice("train.minutes", inputs.minutes, reason)
-
-
-def schedule_setting(learning_rate: float, warmup: int, reason: str) -> SettingChoice:
-    schedule: dict[str, PlainData] = {
-        "type": "warmup-stable-decay",
-        "learning_rate": learning_rate,
-        "warmup_steps": warmup,
-        "decay_ratio": 0.6,
-    }
-    return SettingChoice("train.schedule", schedule, reason)
 
 
 def validation_settings(
@@ -380,6 +393,10 @@ def choose_image_settings(inputs: AutoconfigInputs, columns: int) -> list[Settin
         SettingChoice("objective.type", "ctc"),
         *length_settings(inputs, updates),
         SettingChoice("train.batch_tokens", batch, f"{batch:,} columns a batch, some {IMAGES_PER_BATCH} images"),
-        schedule_setting(2e-3, warmup, f"{warmup} warmup steps, a tenth of the run, between 10 and 300"),
+        SettingChoice(
+            "train.schedule",
+            warmup_stable_decay(2e-3, warmup),
+            f"{warmup} warmup steps, a tenth of the run, between 10 and 300",
+        ),
         *validation_settings(inputs, updates, metrics, "every {every} steps, by reading at most {lines} images"),
     ]

@@ -9,14 +9,14 @@ from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
-from weft.checkpoints.run_log import TrainingHistory
+from weft.checkpoints.run_log import TrainingHistory, best_validation
 from weft.config.recipe import Recipe, TrainingConfig
 from weft.config.registry import REGISTRY
 from weft.config.serialization import to_dict
 from weft.core.codec import Codec
 from weft.data.corpus import Corpus
 from weft.data.data_report import DataReport
-from weft.metrics.corpus_metrics import evaluate, is_better
+from weft.metrics.corpus_metrics import evaluate
 from weft.metrics.scores import Segments
 
 CONSECUTIVE_REPORTS = 3  # a single report may be the noise of a batch
@@ -132,12 +132,8 @@ def diagnose_overfitting(history: TrainingHistory, settings: TrainingConfig) -> 
 
 
 def _improved_recently(history: TrainingHistory, metric: str) -> bool:
-    scores = [validation[metric] for validation in history.validations if metric in validation]
-    best: float | None = None
-    for number, score in enumerate(scores):
-        if is_better(metric, score, best):
-            best, best_number = score, number
-    return best is not None and best_number >= len(scores) - CONSECUTIVE_VALIDATIONS
+    best, recent = best_validation(history.validations, metric), history.validations[-CONSECUTIVE_VALIDATIONS:]
+    return best is not None and best.step >= recent[0]["step"]
 
 
 def output_statistics(lines: Segments) -> dict[str, float]:

@@ -6,12 +6,13 @@ initialized from the teacher's layers (Shleifer & Rush 2020, section 3.2), train
 """
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import chain, islice
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, ClassVar
 
 import torch
 
@@ -20,7 +21,7 @@ from weft.checkpoints.trained_model import TrainedModel, load_model_recipe, mode
 from weft.config.model_config import InferenceConfig
 from weft.config.recipe import Recipe, load_recipe
 from weft.core.errors import UserError
-from weft.core.files import remove_leftovers, write_atomically
+from weft.core.files import path_lock, remove_leftovers, write_atomically
 from weft.core.formatting import format_duration
 from weft.core.lazy import Reiterable
 from weft.core.seeds import seed_all
@@ -33,18 +34,9 @@ from weft.inference.shortlist_training import DEFAULT_MAX_PAIRS, DEFAULT_SHORTLI
 from weft.models.build import build_model
 from weft.models.model import count_parameters
 from weft.text.text_config import source_modality
-from weft.training.derived_runs import (
-    DistillationRequest,
-    PairFields,
-    StudentFolder,
-    TextPair,
-    pairs_to_jsonl,
-    to_json_bytes,
-    train_or_resume,
-    write_pairs,
-)
 from weft.training.progress import ProgressDisplay
 from weft.training.recipe_checks import check_data_files, check_recipe
+from weft.training.run_folder import PairFields, PreparedRunFolder, TextPair, pairs_to_jsonl, write_pairs
 from weft.training.student_comparison import (
     build_systems,
     format_systems,
@@ -54,12 +46,44 @@ from weft.training.student_comparison import (
 )
 from weft.training.student_recipe import make_student_recipe
 from weft.training.trainer import RunOutcome
-from weft.training.warm_start import weight_settings
+from weft.training.training_run import run_prepared_training
+from weft.training.warm_start import weight_setting_differences
 
 INHERITED_SLOTS = ("source", "encoder", "target", "decoder", "head")
 COMPARISON_METRICS = ("bleu", "chrf")
 LINES_PER_PART = 1000  # an interruption loses at most one part
 PROGRESS_REPORTS = 10  # while the teacher translates
+
+
+@dataclass(frozen=True)
+class DistillationRequest:
+    """What a user requested. The fingerprints are of the teacher and the lines that it translates."""
+
+    teacher: str
+    teacher_fingerprint: str
+    source: tuple[str, ...]
+    source_fingerprint: str
+    settings: tuple[str, ...]
+    minutes: float | None
+
+
+class StudentFolder(PreparedRunFolder[DistillationRequest]):
+    kind, command, request_type = "distillation", "weft distill", DistillationRequest
+    differences: ClassVar[dict[str, str]] = {
+        "teacher_fingerprint": "with another teacher",
+        "source": "with another --source",
+        "source_fingerprint": "with other lines to translate: the files have changed",
+        "settings": "with other settings",
+        "minutes": "with other --minutes",
+    }
+
+    @contextmanager
+    def translating(self) -> Iterator[None]:
+        """Keep other processes from translating for the same student."""
+        with path_lock(self.pairs_folder) as acquired:
+            if not acquired:
+                raise UserError(f"{self.path}: another process is making this student; stop it first, or wait.")
+            yield
 
 
 @dataclass(frozen=True)
@@ -107,7 +131,7 @@ def distill(
         folder.check_same(request)
     if not folder.has_run() and not translate_with_teacher(request, folder, transfer_set, display, device):
         return "interrupted"
-    return train_or_resume(folder, display, device)
+    return run_prepared_training(folder, display, device)
 
 
 def translate_with_teacher(
@@ -137,7 +161,7 @@ def prepare_student(
 ) -> None:
     """Make all choices and create the folder; problems are reported first."""
     transfer_set.count_lines()
-    draft = make_student_recipe(
+    chosen = make_student_recipe(
         load_model_recipe(Path(request.teacher)),
         request.teacher,
         folder,
@@ -145,16 +169,16 @@ def prepare_student(
         request.minutes,
         transfer_set.description,
     )
-    check_recipe(replace(draft.recipe, train=replace(draft.recipe.train, initial_model=None)))
-    check_data_files(draft.recipe, (folder.pairs("train"), folder.pairs("valid")))
-    if folder.pairs("valid") in validation_files(draft.recipe):
+    check_recipe(replace(chosen.recipe, train=replace(chosen.recipe.train, initial_model=None)))
+    check_data_files(chosen.recipe, (folder.pairs("train"), folder.pairs("valid")))
+    if folder.pairs("valid") in validation_files(chosen.recipe):
         advice = "Put them back, or name others for its student: data.valid=[FILE,FILE]"
         open_teacher_split(teacher.recipe, "valid", f"the pairs that {request.teacher} was validated on", advice)
-    display.print(draft.reasons)
-    student, copied = initialize_from_teacher(draft.recipe, teacher)
+    display.print(chosen.reasons)
+    student, copied = initialize_from_teacher(chosen.recipe, teacher)
     total = count_parameters(student.model)
     display.print(f"the student starts with {copied:,} of its {total:,} weights from its teacher")
-    folder.prepare(request, draft.yaml, student, {}, {}, teacher.recipe.data.fields)
+    folder.prepare(request, chosen.yaml, student, {}, {}, teacher.recipe.data.fields)
 
 
 def initialize_from_teacher(recipe: Recipe, teacher: TrainedModel) -> tuple[TrainedModel, int]:
@@ -177,13 +201,8 @@ def initialize_from_teacher(recipe: Recipe, teacher: TrainedModel) -> tuple[Trai
 
 def matching_slots(student: Recipe, teacher: InferenceConfig) -> set[str]:
     """Return the slots whose settings agree in all that weights depend on, except the number of layers."""
-    ours, theirs = weight_settings(student), weight_settings(teacher)
-    different = [place for place in {*ours, *theirs} if ours.get(place) != theirs.get(place)]
-    return {
-        slot
-        for slot in INHERITED_SLOTS
-        if not any(place.startswith(f"model.{slot}.") and not place.endswith(".layers") for place in different)
-    }
+    places = [place for place, *_ in weight_setting_differences(student, teacher) if not place.endswith(".layers")]
+    return {slot for slot in INHERITED_SLOTS if not any(place.startswith(f"model.{slot}.") for place in places)}
 
 
 def load_transfer_set(teacher: Path, recipe: Recipe, files: tuple[Path, ...]) -> TransferSet:
@@ -306,5 +325,5 @@ def compare_with_teacher(folder: StudentFolder, display: ProgressDisplay, device
     threads = torch.get_num_threads()
     systems = build_systems(Path(request.teacher), folder.path, device)
     results = measure_systems(systems, list(corpus.pairs()), COMPARISON_METRICS)
-    write_atomically(folder.scores_file, to_json_bytes(systems_to_json(results, str(corpus), threads)))
+    folder.write_scores(systems_to_json(results, str(corpus), threads))
     return format_systems(results, str(corpus), threads)

@@ -6,7 +6,7 @@ it; its optimizer state is zero.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor
@@ -16,20 +16,24 @@ from weft.config.model_config import InferenceConfig
 from weft.config.registry import REGISTRY
 from weft.config.serialization import to_dict
 from weft.core.codec import NUM_SPECIAL_TOKENS, Codec
+from weft.core.errors import UserError
 from weft.core.lazy import Reiterable
 from weft.models.build import build_model
 from weft.text.tokenizer import Tokenizer, is_tokenizer
 from weft.text.vocabulary_extension import ExtendedTokenizer, extend_tokenizer
 from weft.training.warm_start import split_state_key
 
+CodecT = TypeVar("CodecT", bound=Codec, covariant=True)
+
 MAX_TOKENS_SHOWN = 12  # in a description
+DEFAULT_NEW_TOKENS, NEW_TOKEN_SHARE = 100, 0.1  # the default maximum is the larger of count and share of the old tokens
 EXTENDED_WEIGHTS = Path("the model with new tokens")  # names the weights in error messages
 
 
-class ExtendedSide(NamedTuple):
+class ExtendedSide(NamedTuple, Generic[CodecT]):
     """The codec of a side. old_ids: for each new token, the old ids that spelled it."""
 
-    codec: Codec
+    codec: CodecT
     old_ids: tuple[tuple[int, ...], ...] = ()
 
     @property
@@ -38,29 +42,41 @@ class ExtendedSide(NamedTuple):
 
 
 class ExtendedTokenizers(NamedTuple):
-    """Both sides; target_tokenizer is the codec of the target."""
+    source: ExtendedSide[Codec]
+    target: ExtendedSide[Tokenizer]
 
-    source: ExtendedSide
-    target: ExtendedSide
-    target_tokenizer: Tokenizer
-
-    def side_of(self, weight: str) -> ExtendedSide:
+    def side_of(self, weight: str) -> ExtendedSide[Codec]:
         """Return the side whose tokens the rows of a weight belong to, by its name."""
         return self.source if weight.startswith("source.") else self.target
 
     def descriptions(self) -> list[str]:
         """Describe the new tokens in at most a line per side."""
-        source, target = self.source.codec, self.target_tokenizer
+        source, target = self.source.codec, self.target.codec
         if target is source:
             return describe_new_tokens("new tokens", target, self.target)
         first = describe_new_tokens("new source tokens", source, self.source) if is_tokenizer(source) else []
         return [*first, *describe_new_tokens("new target tokens", target, self.target)]
 
 
-def describe_new_tokens(name: str, tokenizer: Tokenizer, side: ExtendedSide) -> list[str]:
+def describe_new_tokens(name: str, tokenizer: Tokenizer, side: ExtendedSide[Codec]) -> list[str]:
     tokens = tokenizer.tokens(range(side.old_size, tokenizer.size))
     more = " ..." if len(tokens) > MAX_TOKENS_SHOWN else ""
     return [f"{name}: {len(tokens):,} ({' '.join(tokens[:MAX_TOKENS_SHOWN])}{more})"] if tokens else []
+
+
+def choose_tokenizers(
+    trained: TrainedModel, pairs: Iterable[tuple[str, str]], extend: int | None
+) -> ExtendedTokenizers:
+    """Return the tokenizers of the model, with at most `extend` new tokens (None: unknown letters and words only)."""
+    obstacle = extension_obstacle(trained.recipe)
+    if extend and obstacle is not None:
+        raise UserError(
+            f"--extend-vocabulary {extend}: the vocabulary of this model is fixed, since {obstacle}: omit it"
+        )
+    if extend == 0 or obstacle is not None:
+        return ExtendedTokenizers(ExtendedSide(trained.source_tokenizer), ExtendedSide(trained.target_tokenizer))
+    limit = extend or max(DEFAULT_NEW_TOKENS, round(NEW_TOKEN_SHARE * trained.target_tokenizer.size))
+    return extend_tokenizers(trained, pairs, limit, merges=extend is not None)
 
 
 def extension_obstacle(recipe: InferenceConfig) -> str | None:
@@ -71,11 +87,6 @@ def extension_obstacle(recipe: InferenceConfig) -> str | None:
     if slots["frame_head"] is not None and slots["frame_head"]["type"] != "ctc":
         return f"its frame head has a place for each token (type: {slots['frame_head']['type']})"
     return None
-
-
-def unextended_tokenizers(trained: TrainedModel) -> ExtendedTokenizers:
-    target = trained.target_tokenizer
-    return ExtendedTokenizers(ExtendedSide(trained.source_tokenizer), ExtendedSide(target), target)
 
 
 def extend_tokenizers(
@@ -90,17 +101,16 @@ def extend_tokenizers(
     if is_tokenizer(source) and trained.recipe.text.joint:
         joint, old_ids = extended(source, lambda: (line for pair in pairs for line in pair))
         other = joint if target is source else joint.reversed()
-        return ExtendedTokenizers(ExtendedSide(joint, old_ids), ExtendedSide(other, old_ids), other)
-    new_target = extended(target, lambda: (line for _, line in pairs))
+        return ExtendedTokenizers(ExtendedSide(joint, old_ids), ExtendedSide(other, old_ids))
     new_source = ExtendedSide(source)
     if is_tokenizer(source):
         new_source = ExtendedSide(*extended(source, lambda: (line for line, _ in pairs)))
-    return ExtendedTokenizers(new_source, ExtendedSide(*new_target), new_target.tokenizer)
+    return ExtendedTokenizers(new_source, ExtendedSide(*extended(target, lambda: (line for _, line in pairs))))
 
 
 def extend_model(trained: TrainedModel, sides: ExtendedTokenizers) -> TrainedModel:
     """Return the model with a row for each new token: the mean of the rows of the old tokens that spelled it."""
-    recipe, source, target = trained.recipe, sides.source.codec, sides.target_tokenizer
+    recipe, source, target = trained.recipe, sides.source.codec, sides.target.codec
     model = build_model(recipe.model, source.vocabulary(), target.vocabulary(), joint=recipe.text.joint)
     extended, weights = model_weights(model), {}
     for name, weight in model_weights(trained.model).items():
@@ -130,18 +140,18 @@ def extend_optimizer_state(
     return result
 
 
-def mean_rows(weight: Tensor, side: ExtendedSide) -> Tensor:
+def mean_rows(weight: Tensor, side: ExtendedSide[Codec]) -> Tensor:
     """Return for each new token the mean of the rows that spelled it."""
     first = first_row_id(weight, side)
     return torch.stack([weight[[token - first for token in ids]].mean(0) for ids in side.old_ids])
 
 
-def insert_rows(weight: Tensor, side: ExtendedSide, rows: Tensor) -> Tensor:
+def insert_rows(weight: Tensor, side: ExtendedSide[Codec], rows: Tensor) -> Tensor:
     """Insert rows after those of the old tokens; rows behind them, such as that of the CTC blank, stay last."""
     end = side.old_size - first_row_id(weight, side)
     return torch.cat([weight[:end], rows, weight[end:]])
 
 
-def first_row_id(weight: Tensor, side: ExtendedSide) -> int:
+def first_row_id(weight: Tensor, side: ExtendedSide[Codec]) -> int:
     """Return the id of the first row: a frame head with a blank has no rows for the special tokens."""
     return 0 if len(weight) == side.old_size else NUM_SPECIAL_TOKENS

@@ -4,46 +4,26 @@ original data.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from torch import Tensor
-
-from weft.checkpoints.checkpoint import load_newest_checkpoint
 from weft.checkpoints.model_folder import model_fingerprint
 from weft.checkpoints.trained_model import TrainedModel, load_model, load_model_config, load_model_recipe
-from weft.config.model_config import InferenceConfig
-from weft.core.errors import UserError
-from weft.core.files import write_atomically
-from weft.data.corpus import Corpus, HoldoutSplit
+from weft.data.corpus import Corpus
 from weft.inference.language_model import count_units, negative_log_likelihood, perplexity_scores
 from weft.inference.loader import load_model_on_device, load_translator
 from weft.metrics.corpus_metrics import evaluate_with_intervals
 from weft.metrics.score_report import align_columns, score_to_dict
 from weft.metrics.scores import MetricScore, Segments
 from weft.text.text_config import source_modality
-from weft.training.derived_runs import (
-    FinetuningFolder,
-    FinetuningOptions,
-    FinetuningRecord,
-    FinetuningRequest,
-    to_json_bytes,
-    train_or_resume,
-)
-from weft.training.embedding_extension import (
-    ExtendedTokenizers,
-    extend_model,
-    extend_optimizer_state,
-    extend_tokenizers,
-    extension_obstacle,
-    unextended_tokenizers,
-)
+from weft.training.embedding_extension import choose_tokenizers, extend_model, extend_optimizer_state
 from weft.training.finetuning_recipe import (
+    FinetuningOptions,
     NewData,
     OriginalData,
-    ReplayCorpus,
+    corpora_to_write,
     format_mix,
     load_new_data,
     load_original_data,
@@ -54,16 +34,46 @@ from weft.training.finetuning_recipe import (
 )
 from weft.training.progress import ProgressDisplay
 from weft.training.recipe_checks import check_recipe
-from weft.training.run_folder import RunFolder
+from weft.training.run_folder import PreparedRunFolder
 from weft.training.trainer import RunOutcome
-from weft.training.warm_start import trainable_names
+from weft.training.training_run import run_prepared_training
+from weft.training.warm_start import load_newest_optimizer_state, trainable_names
 
 MAX_EVALUATION_LINES = 1000  # of each corpus
 DEFAULT_METRICS = ("bleu", "chrf")  # if the recipe names none
 COMPARABLE_SCORES = ("perplexity per word", "bits per character")  # do not depend on the tokens
-DEFAULT_NEW_TOKENS, NEW_TOKEN_SHARE = 100, 0.1  # the default maximum is the larger of count and share of the old tokens
 
 ScoreRecords = Mapping[str, Sequence[Mapping[str, Any]]]  # scores by corpus
+
+
+@dataclass(frozen=True)
+class FinetuningRequest:
+    """What a user requested. The fingerprints are of the model and the new files.
+
+    before: the scores of the model before fine-tuning, by corpus, once the folder is prepared.
+    """
+
+    model: str
+    model_fingerprint: str
+    files: tuple[str, ...]
+    data_fingerprint: str
+    options: FinetuningOptions
+    before: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+
+
+class FinetuningFolder(PreparedRunFolder[FinetuningRequest]):
+    kind, command, request_type = "finetuning", "weft finetune", FinetuningRequest
+    differences: ClassVar[dict[str, str]] = {
+        "model_fingerprint": "with another model",
+        "files": "with other files",
+        "data_fingerprint": "with the same files before they were changed",
+        "options.mix": "with another --mix",
+        "options.freeze": "with another --freeze",
+        "options.extend": "with another --extend-vocabulary",
+        "options.keep_optimizer": "with another choice of --keep-optimizer",
+        "options.settings": "with other settings",
+        "options.minutes": "with other --minutes",
+    }
 
 
 def finetune(
@@ -85,7 +95,7 @@ def finetune(
         folder.check_same(request)
     else:
         prepare_finetuning(folder, request, trained, new, settings.fields, display, device)
-    return train_or_resume(folder, display, device)
+    return run_prepared_training(folder, display, device)
 
 
 def prepare_finetuning(
@@ -100,15 +110,15 @@ def prepare_finetuning(
     """Make all choices, score the model before, and create the folder; problems are reported first."""
     model, options = Path(request.model), request.options
     recipe = load_model_recipe(model)
-    optimizer_state = newest_optimizer_state(model, display) if options.keep_optimizer else {}
     original = load_original_data(model, recipe)
     replay = replay_corpora(original, recipe, new, options.mix, fields) if options.mix else []
-    tokenizers = choose_tokenizers(trained, new, options)
-    mean_tokens = mean_token_count(new.corpus.pairs(), (tokenizers.source.codec, tokenizers.target_tokenizer))
-    draft = make_finetuning_recipe(recipe, request.model, folder, options, new, replay, mean_tokens)
-    check_recipe(replace(draft.recipe, train=replace(draft.recipe.train, initial_model=request.model)))
+    tokenizers = choose_tokenizers(trained, new.corpus.pairs(), options.extend)
+    mean_tokens = mean_token_count(new.corpus.pairs(), (tokenizers.source.codec, tokenizers.target.codec))
+    chosen = make_finetuning_recipe(recipe, request.model, folder, options, new, replay, mean_tokens)
+    check_recipe(replace(chosen.recipe, train=replace(chosen.recipe.train, initial_model=request.model)))
     corpora = corpora_to_write(new, replay, fields, recipe)
-    display.print(draft.reasons)
+    optimizer_state = load_newest_optimizer_state(model, display.print) if options.keep_optimizer else {}
+    display.print(chosen.reasons)
     for line in tokenizers.descriptions():
         display.print(f"{line}; the weights of each start as the mean of those of the old tokens that spelled it")
     if original.warning is not None:
@@ -117,45 +127,7 @@ def prepare_finetuning(
     extended = extend_model(trained, tokenizers)._replace(recipe=recipe)
     state = extend_optimizer_state(optimizer_state, trainable_names(recipe), trained, extended, tokenizers)
     pairs = {name: corpus.pairs() for name, corpus in corpora.items()}
-    folder.prepare(FinetuningRecord(request, before), draft.yaml, extended, state, pairs, fields)
-
-
-def newest_optimizer_state(model: Path, display: ProgressDisplay) -> Mapping[str, Tensor]:
-    checkpoint = load_newest_checkpoint(RunFolder(model).checkpoints, display.print)
-    if checkpoint is None:
-        raise UserError(
-            f"{model} has no checkpoints, which hold the optimizer state: give the run folder (the --out of weft "
-            "train), or omit --keep-optimizer"
-        )
-    return checkpoint.groups["optimizer"]
-
-
-def choose_tokenizers(trained: TrainedModel, new: NewData, options: FinetuningOptions) -> ExtendedTokenizers:
-    """Return the tokenizers of the model, extended by tokens of the new data if possible and requested."""
-    obstacle = extension_obstacle(trained.recipe)
-    if options.extend and obstacle is not None:
-        raise UserError(
-            f"--extend-vocabulary {options.extend}: the vocabulary of this model is fixed, since {obstacle}: omit it"
-        )
-    if options.extend == 0 or obstacle is not None:
-        return unextended_tokenizers(trained)
-    limit = options.extend or max(DEFAULT_NEW_TOKENS, round(NEW_TOKEN_SHARE * trained.target_tokenizer.size))
-    return extend_tokenizers(trained, new.corpus.pairs(), limit, merges=options.extend is not None)
-
-
-def corpora_to_write(
-    new: NewData, replay: Sequence[ReplayCorpus], fields: tuple[str, str], recipe: InferenceConfig
-) -> dict[str, Corpus]:
-    """Return the corpora that need files of their own: parts of files, where other corpora are mixed in."""
-    corpora = {f"original-{number}": one.corpus for number, one in enumerate(replay) if one.needs_file}
-    if replay and new.held_out:
-        rest = HoldoutSplit(new.held_out, is_held_out=False)
-        corpora["new"] = Corpus(new.files, fields, rest, modality=new.corpus.modality)
-        if new.valid is not None:
-            corpora["new-valid"] = new.valid
-    if corpora and (recipe.data.monolingual or source_modality(recipe.text) == "image"):
-        raise UserError("--mix: name validation data, since only pairs of text can be split: data.valid=[FILE]")
-    return corpora
+    folder.prepare(replace(request, before=before), chosen.yaml, extended, state, pairs, fields)
 
 
 def evaluation_corpora(valid: Corpus | None, original: OriginalData) -> dict[str, Corpus]:
@@ -197,8 +169,8 @@ def language_model_scores(trained: TrainedModel, lines: list[str]) -> list[Metri
 
 def compare_before_and_after(folder: FinetuningFolder, display: ProgressDisplay, device: str) -> str | None:
     """Score the fine-tuned model, save the scores, and return a table; None if there is nothing to score on."""
-    record, recipe = folder.record(), folder.recipe()
-    request, before = record.request, record.before
+    request, recipe = folder.request(), folder.recipe()
+    before, mix = request.before, request.options.mix
     original = load_original_data(Path(request.model), load_model_config(folder.initial_model))
     valid = recipe.data.splits(source_modality(recipe.text)).get("valid")
     corpora = {name: corpus for name, corpus in evaluation_corpora(valid, original).items() if name in before}
@@ -206,8 +178,7 @@ def compare_before_and_after(folder: FinetuningFolder, display: ProgressDisplay,
         display.print("there is no data to score the model on: give data.valid to see what is gained")
         return None
     after = score_model(folder.path, corpora, device, display, "after")
-    mix = request.options.mix
-    write_atomically(folder.scores_file, to_json_bytes({"mix": mix, "before": before, "after": after}))
+    folder.write_scores({"mix": mix, "before": before, "after": after})
     return format_before_and_after(before, after, {name: str(corpus) for name, corpus in corpora.items()}, mix)
 
 

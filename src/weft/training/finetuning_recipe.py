@@ -2,7 +2,8 @@
 schedule and a lower learning rate.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,25 +14,29 @@ from weft.config.model_config import InferenceConfig
 from weft.config.recipe import Recipe, load_recipe
 from weft.config.registry import REGISTRY
 from weft.config.serialization import to_dict
-from weft.config.yaml_files import PlainData
 from weft.core.codec import Codec
 from weft.core.errors import UserError
 from weft.core.seeds import reservoir_sample
 from weft.data.corpus import Corpus, HoldoutSplit
 from weft.data.data_config import DataConfig
 from weft.data.pair_files import is_table_file
+from weft.models.model import Slot
 from weft.text.text_config import source_modality
 from weft.training.autoconfig import holdout_share
-from weft.training.derived_runs import FinetuningFolder, FinetuningOptions, TextPair
-from weft.training.recipe_draft import RecipeDraft, SettingChoice, copy_section, draft_recipe, overridden_places
-from weft.training.run_folder import RunFolder
+from weft.training.commented_recipe import (
+    CommentedRecipe,
+    make_commented_recipe,
+    refuse_settings,
+    warmup_stable_decay,
+)
+from weft.training.run_folder import PreparedRunFolder, RunFolder, TextPair
 from weft.training.time_budget import length_overrides
 
 LENGTH_SAMPLE, LENGTH_SEED = 2000, 1  # pairs whose tokens are counted
 EPOCHS = 10  # over the new data
 MIN_STEPS, MAX_STEP_SHARE = 50, 0.5  # of the steps of the original run
 LEARNING_RATE_DIVISOR = 5
-FINETUNING_TITLE = "Chosen by weft for fine-tuning {}. Train it again with: weft train THIS_FILE --out FOLDER"
+NO_FILES: dict[str, Any] = {"folder": "", "train": [], "mix": [], "valid": [], "test": [], "validation_fraction": 0.0}
 RESERVED_SETTINGS = {
     "data.train": "the new data is named after the model",
     "data.folder": "the new data is named after the model",
@@ -40,6 +45,20 @@ RESERVED_SETTINGS = {
     "train.freeze": "--freeze sets what is frozen",
     "train.keep_optimizer": "--keep-optimizer sets that",
 }
+
+
+@dataclass(frozen=True)
+class FinetuningOptions:
+    """Options of fine-tuning. mix: original pairs per new pair. extend: at most this many new tokens (None: unknown
+    letters and words only).
+    """
+
+    mix: float = 0.0
+    freeze: tuple[Slot, ...] = ()
+    extend: int | None = None
+    keep_optimizer: bool = False
+    settings: tuple[str, ...] = ()
+    minutes: float | None = None
 
 
 class OriginalData(NamedTuple):
@@ -92,12 +111,9 @@ def original_fingerprints(folder: Path) -> dict[str, str]:
 
 def new_data_settings(recipe: InferenceConfig, settings: Sequence[str]) -> DataConfig:
     """Return the data section of the original recipe without its files, with the user's settings."""
-    for place in overridden_places(settings):
-        if place in RESERVED_SETTINGS:
-            raise UserError(f"{place} is set, but {RESERVED_SETTINGS[place]}: omit it")
-    node = to_dict(recipe.data, REGISTRY) | {"folder": "", "train": [], "mix": [], "valid": [], "test": []}
+    refuse_settings(settings, RESERVED_SETTINGS)
     overrides = [setting for setting in settings if setting.startswith("data.")]
-    return load_recipe({"data": {**node, "validation_fraction": 0.0}}, overrides).data
+    return load_recipe({"data": to_dict(recipe.data, REGISTRY) | NO_FILES}, overrides).data
 
 
 def load_new_data(files: Sequence[str], recipe: InferenceConfig, settings: DataConfig, folder: Path) -> NewData:
@@ -136,6 +152,21 @@ def replay_corpora(
     ]
 
 
+def corpora_to_write(
+    new: NewData, replay: Sequence[ReplayCorpus], fields: tuple[str, str], recipe: InferenceConfig
+) -> dict[str, Corpus]:
+    """Return the corpora that need files of their own: parts of files, where other corpora are mixed in."""
+    corpora = {f"original-{number}": one.corpus for number, one in enumerate(replay) if one.needs_file}
+    if replay and new.held_out:
+        rest = HoldoutSplit(new.held_out, is_held_out=False)
+        corpora["new"] = Corpus(new.files, fields, rest, modality=new.corpus.modality)
+        if new.valid is not None:
+            corpora["new-valid"] = new.valid
+    if corpora and (recipe.data.monolingual or source_modality(recipe.text) == "image"):
+        raise UserError("--mix: name validation data, since only pairs of text can be split: data.valid=[FILE]")
+    return corpora
+
+
 def mean_token_count(pairs: Iterable[TextPair], codecs: Sequence[Codec]) -> float:
     """Return the mean tokens of the longer side of a pair, EOS included, over a sample."""
     sample = reservoir_sample(pairs, LENGTH_SAMPLE, LENGTH_SEED)
@@ -146,89 +177,76 @@ def mean_token_count(pairs: Iterable[TextPair], codecs: Sequence[Codec]) -> floa
 def make_finetuning_recipe(
     recipe: Recipe,
     name: str,
-    folder: FinetuningFolder,
+    folder: PreparedRunFolder[Any],
     options: FinetuningOptions,
     new: NewData,
     replay: Sequence[ReplayCorpus],
     mean_tokens: float,
-) -> RecipeDraft:
+) -> CommentedRecipe:
     """Choose the recipe. recipe, name: of the original model. mean_tokens: of the longer side of a new pair."""
     node = to_dict(recipe, REGISTRY)
-    choices = [
-        *_data_choices(node["data"], folder, options.mix, new, replay),
-        *copy_section(node, "text"),
-        *copy_section(node, "model"),
-        *copy_section(node, "objective"),
-        *_training_choices(node["train"], folder, options, new, mean_tokens),
-        *copy_section(node, "translate"),
-    ]
+    changes, reasons = _change_data(folder, options.mix, new, replay)
+    training_changes, training_reasons = _change_training(node["train"], folder, options, new, mean_tokens)
+    document = {**node, "data": node["data"] | changes, "train": node["train"] | training_changes}
     overrides = [*length_overrides(options.minutes, options.settings), *options.settings]
-    heading, title = "chosen from the model and the new data:", FINETUNING_TITLE.format(name)
-    return draft_recipe(choices, overrides, heading=heading, title=title)
+    heading, purpose = "chosen from the model and the new data:", f"fine-tuning {name}"
+    return make_commented_recipe(document, reasons | training_reasons, overrides, heading=heading, purpose=purpose)
 
 
-def _data_choices(
-    node: dict[str, Any], folder: FinetuningFolder, mix: float, new: NewData, replay: Sequence[ReplayCorpus]
-) -> Iterator[SettingChoice]:
+def _change_data(
+    folder: PreparedRunFolder[Any], mix: float, new: NewData, replay: Sequence[ReplayCorpus]
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the data settings that differ from the original ones, and reasons by place."""
     written = bool(replay) and new.held_out > 0  # the new pairs, too, need files of their own
-    files: list[PlainData] = [str(folder.pairs("new"))] if written else list(new.files)
-    mixed: list[PlainData] = []
+    files = [str(folder.pairs("new"))] if written else list(new.files)
+    changes = NO_FILES | {"validation_fraction": 0.0 if written else new.held_out}
+    if written:
+        changes["valid"] = [str(folder.pairs("new-valid"))]
+    reasons = {}
     if replay:
-        mixed.append({"files": files, "weight": 1.0})
-        for number, corpus in enumerate(replay):
-            own: list[PlainData] = [str(path) for path in corpus.corpus.names[0]]
-            own = [str(folder.pairs(f"original-{number}"))] if corpus.needs_file else own
-            mixed.append({"files": own, "weight": corpus.weight})
-    yield SettingChoice("data.folder", "")
-    yield SettingChoice("data.train", [] if replay else files)
-    yield SettingChoice("data.mix", mixed, f"{format_mix(mix)}, so that less is forgotten" if replay else None)
-    yield SettingChoice("data.valid", [str(folder.pairs("new-valid"))] if written else [])
-    yield SettingChoice("data.test", [])
-    count = round(new.held_out * new.pairs)
-    reason = f"about {count:,} new pairs are held out for validation, since data.valid is not set" if count else None
-    yield SettingChoice("data.validation_fraction", 0.0 if written else new.held_out, reason)
-    for name, value in node.items():
-        if name not in ("folder", "train", "mix", "valid", "test", "validation_fraction"):
-            yield SettingChoice(f"data.{name}", value)
+        originals = [
+            [str(folder.pairs(f"original-{number}"))] if one.needs_file else [str(path) for path in one.corpus.names[0]]
+            for number, one in enumerate(replay)
+        ]
+        weights = [1.0, *(one.weight for one in replay)]
+        corpora = zip([files, *originals], weights, strict=True)
+        changes["mix"] = [{"files": names, "weight": weight} for names, weight in corpora]
+        reasons["data.mix"] = f"{format_mix(mix)}, so that less is forgotten"
+    else:
+        changes["train"] = files
+    if count := round(new.held_out * new.pairs):
+        reason = f"about {count:,} new pairs are held out for validation, since data.valid is not set"
+        reasons["data.validation_fraction"] = reason
+    return changes, reasons
 
 
 def format_mix(mix: float) -> str:
     return f"{mix:g} original {'pair' if mix == 1 else 'pairs'} per new pair"
 
 
-def _training_choices(
-    node: dict[str, Any], folder: FinetuningFolder, options: FinetuningOptions, new: NewData, mean_tokens: float
-) -> Iterator[SettingChoice]:
-    """Yield the original settings, with a shorter run at a lower learning rate."""
+def _change_training(
+    node: dict[str, Any], folder: PreparedRunFolder[Any], options: FinetuningOptions, new: NewData, mean_tokens: float
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the training settings that differ from the original ones, and reasons: a shorter run, a lower rate."""
     steps, steps_reason = _choose_steps(node, options.mix, new, mean_tokens)
     peak = node["schedule"]["learning_rate"]
     learning_rate = float(f"{peak / LEARNING_RATE_DIVISOR:.3g}")
-    schedule: dict[str, PlainData] = {
-        "type": "warmup-stable-decay",
-        "learning_rate": learning_rate,
-        "warmup_steps": steps // 10,
-        "decay_ratio": 0.8,
-    }
-    average: PlainData = None  # if the original run had one: over about the last tenth of the run
-    if node["average"] is not None:
-        average = {"type": "exponential", "decay": float(f"{1 - 10 / max(20, steps):.4g}")}
-    changed: dict[str, PlainData] = {
+    changes = {
         "initial_model": str(folder.initial_model),
         "keep_optimizer": options.keep_optimizer,
         "freeze": list(options.freeze),
         "precision": "auto",
         "steps": steps,
         "minutes": None,
-        "schedule": schedule,
-        "average": average,
+        "schedule": warmup_stable_decay(learning_rate, steps // 10, decay_ratio=0.8),
         "validation": node["validation"] | {"every": max(1, steps // 10)},
     }
-    reasons = {
-        "steps": steps_reason,
-        "schedule": f"a peak of {learning_rate:g}, a fifth of {peak:g}, since the weights are good already",
+    if node["average"] is not None:  # over about the last tenth of the run
+        changes["average"] = {"type": "exponential", "decay": float(f"{1 - 10 / max(20, steps):.4g}")}
+    return changes, {
+        "train.steps": steps_reason,
+        "train.schedule": f"a peak of {learning_rate:g}, a fifth of {peak:g}, since the weights are good already",
     }
-    for name, value in node.items():
-        yield SettingChoice(f"train.{name}", changed.get(name, value), reasons.get(name))
 
 
 def _choose_steps(node: dict[str, Any], mix: float, new: NewData, mean_tokens: float) -> tuple[int, str]:

@@ -22,7 +22,7 @@ from weft.losses.objective import Loss, Objective
 from weft.models.model import Model
 from weft.models.transformer import TransformerDecoderLayer, TransformerEncoderLayer
 from weft.training.distributed import RankGroup
-from weft.training.strategy import RUN_WEIGHTS, TrainingStrategy, make_broadcast_buffers
+from weft.training.parallel_strategy import RUN_WEIGHTS, TrainingStrategy, make_broadcast_buffers
 
 # Layers that are gathered one at a time, with the methods other than forward that use their weights.
 FSDP_BLOCKS: dict[type[nn.Module], tuple[str, ...]] = {
@@ -55,9 +55,7 @@ class FSDPStrategy(TrainingStrategy):
 
     def backward(self, batch: Batch, step: int, *, last: bool, scale: float) -> Loss:
         self.sharded.set_requires_gradient_sync(last)
-        loss: Loss = self.loss_module(batch, step)
-        torch.autograd.backward(loss.total * scale)
-        return loss
+        return super().backward(batch, step, last=last, scale=scale)
 
     def gradient_norm(self, gradients: Sequence[Tensor]) -> float:
         return float(cast(DTensor, nn.utils.get_total_norm(gradients)).full_tensor())

@@ -1,15 +1,12 @@
 """Write the run log: JSON lines, and optionally TensorBoard event files."""
 
 import json
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from importlib.util import find_spec
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from weft.checkpoints.run_log import parse_record, read_log_records
-from weft.config.recipe import Recipe
-from weft.core.errors import ConfigError, ConfigProblem
 from weft.core.files import write_atomically
 from weft.training.distributed import RankGroup
 
@@ -49,7 +46,8 @@ class TensorBoardWriter:
     def write(self, record: dict[str, Any]) -> None:
         step = record["step"]
         if "diagnosis" in record:
-            self._text(f"diagnosis/{record['diagnosis']}", [record["what"], record["cause"], record["setting"]], step)
+            lines = [record["observation"], record["cause"], record["advice"]]
+            self._text(f"diagnosis/{record['diagnosis']}", lines, step)
         elif "validation" in record:
             self._scalars("validation", record["validation"], step)
             for number, example in enumerate(record["validation"].get("examples", []), start=1):
@@ -73,7 +71,7 @@ class TensorBoardWriter:
 class LogWriter(NamedTuple):
     """Writes each record to all of its writers; on ranks other than 0 there are none."""
 
-    writers: tuple[JSONLogWriter | TensorBoardWriter, ...] = ()
+    writers: Sequence[JSONLogWriter | TensorBoardWriter]
 
     def write(self, record: dict[str, Any]) -> None:
         for writer in self.writers:
@@ -83,19 +81,10 @@ class LogWriter(NamedTuple):
 @contextmanager
 def open_log(ranks: RankGroup, path: Path, after_step: int, tensorboard: Path | None) -> Iterator[LogWriter]:
     """Open the log of a run that continues after a step. tensorboard: the folder of event files, or None."""
-    if ranks.rank:
-        yield LogWriter()
-        return
-    log = JSONLogWriter(path, after_step)
-    if tensorboard is None:
-        yield LogWriter((log,))
-        return
-    with closing(TensorBoardWriter(tensorboard, path, after_step)) as events:
-        yield LogWriter((log, events))
-
-
-def check_tensorboard(recipe: Recipe, ranks: RankGroup) -> None:
-    """Raise ConfigError if train.tensorboard is set but the package tensorboard is missing."""
-    if recipe.train.tensorboard and ranks.rank == 0 and find_spec("tensorboard") is None:
-        text = "true, but the package tensorboard is not installed: pip install 'weft[tensorboard]', or write false"
-        raise ConfigError([ConfigProblem("train.tensorboard", text)])
+    writers: list[JSONLogWriter | TensorBoardWriter] = []
+    with ExitStack() as stack:
+        if ranks.rank == 0:
+            writers.append(JSONLogWriter(path, after_step))
+            if tensorboard is not None:
+                writers.append(stack.enter_context(closing(TensorBoardWriter(tensorboard, path, after_step))))
+        yield LogWriter(writers)

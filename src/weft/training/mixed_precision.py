@@ -14,13 +14,13 @@ from weft.checkpoints.trained_model import model_weights
 from weft.config.recipe import Recipe
 from weft.config.registry import REGISTRY
 from weft.config.serialization import to_dict
-from weft.core.errors import ConfigError, ConfigProblem
+from weft.core.errors import UserError
 from weft.data.batches import Batch
 from weft.losses.objective import Loss, Objective
 from weft.models.model import Model
 from weft.training.distributed import RankGroup
+from weft.training.parallel_strategy import TrainingStrategy
 from weft.training.progress import ProgressDisplay
-from weft.training.strategy import TrainingStrategy
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 MIN_WIDTH = 64  # below this width, matrix products are too small a part of an update for half precision to pay off
@@ -77,15 +77,17 @@ def supports_bfloat16(device: torch.device) -> bool:
 
 
 def check_precision(recipe: Recipe, ranks: RankGroup) -> None:
-    """Raise ConfigError if the device or the parallel strategy does not support the precision."""
+    """Raise UserError if the device or the parallel strategy does not support the precision."""
     if recipe.train.precision != "float16":
         return
     if ranks.device.type != "cuda":
-        text = f"float16 needs a CUDA GPU, but this run computes on {ranks.device.type}: write auto, bfloat16, float32"
-        raise ConfigError([ConfigProblem("train.precision", text)])
+        raise UserError(
+            f"float16 needs a CUDA GPU, but this run computes on {ranks.device.type}: write auto, bfloat16, float32"
+        )
     if ranks.world_size > 1 and recipe.train.parallel == "fsdp":
-        text = "float16 needs loss scaling, which fsdp does not support: write bfloat16, or train.parallel: ddp"
-        raise ConfigError([ConfigProblem("train.precision", text)])
+        raise UserError(
+            "float16 needs loss scaling, which fsdp does not support: write bfloat16, or train.parallel: ddp"
+        )
 
 
 class MixedPrecisionStrategy(TrainingStrategy):
@@ -112,22 +114,19 @@ class MixedPrecisionStrategy(TrainingStrategy):
         self.compute_strategy = wrap(ranks, self.compute_model, objective)
         self.loss_scales = FLOAT16_LOSS_SCALES if dtype == torch.float16 else self.compute_strategy.loss_scales
         self.first_batch = True
-        self.saved_names = frozenset(model_weights(model))
+        copies, masters = model_weights(self.compute_model), model_weights(model)  # saved buffers included
+        self.copied_tensors = [(copy, masters[name]) for name, copy in copies.items()]
 
     def backward(self, batch: Batch, step: int, *, last: bool, scale: float) -> Loss:
         if self.first_batch:
-            with torch.no_grad():
-                torch._foreach_copy_(self._saved_tensors(self.compute_model), self._saved_tensors(self.model))
+            for copy, master in self.copied_tensors:
+                copy.copy_(master)
         self.first_batch = last
         if last and self.ranks.world_size > 1:
             self._return_gradients()
         loss = self.compute_strategy.backward(batch, step, last=last, scale=scale)
         self._collect_gradients()
         return loss
-
-    def _saved_tensors(self, model: Model) -> list[Tensor]:
-        """Return parameters and saved buffers, such as random matrices that are not trained."""
-        return [*model.parameters(), *(buffer for name, buffer in model.named_buffers() if name in self.saved_names)]
 
     def _collect_gradients(self) -> None:
         """Add the gradients of the copy to those of the masters."""

@@ -23,13 +23,13 @@ from weft.models.model import Model, freeze_slots, trainable_parameters
 from weft.optim.optimizers import Optimizer
 from weft.optim.schedules import LearningRateSchedule
 from weft.optim.weight_averages import WeightAverage
-from weft.training.compatibility import check_scores_tokens, returns_attention
 from weft.training.data_preparation import PreparedData, make_batches
 from weft.training.diagnostics import RunDiagnosis, diagnose_vocabulary
 from weft.training.distributed import RankGroup
 from weft.training.mixed_precision import DTYPES, MixedPrecisionStrategy
+from weft.training.parallel_strategy import DDPStrategy, TrainingStrategy
 from weft.training.progress import ProgressDisplay
-from weft.training.strategy import DDPStrategy, TrainingStrategy
+from weft.training.recipe_checks import check_scores_tokens, returns_attention
 from weft.training.time_budget import UNKNOWN_STEPS
 from weft.training.validation import Validator
 

@@ -8,19 +8,33 @@ log.jsonl        a line per report, validation and diagnosis
 tensorboard/     the same for TensorBoard (only with train.tensorboard)
 checkpoints/     the newest two, for resuming
 best/  last/     model folders
+
+Fine-tuning and distillation prepare a folder before its run starts. KIND is finetuning or distillation:
+
+KIND.json         the request
+recipe.yaml       as above
+initial_model/    what the run starts from, laid out as a run folder: best/, and checkpoints/ with the optimizer state
+pairs/            the teacher's translations; new and original pairs that no file contains by themselves
+KIND_scores.json  the comparison at the end
 """
 
+import json
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
+from operator import attrgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
+
+from torch import Tensor
 
 from weft.checkpoints import model_folder
+from weft.checkpoints.checkpoint import Checkpoint, save_checkpoint
 from weft.checkpoints.file_formats import read_json_as, write_json
 from weft.checkpoints.model_folder import load_tokenizers, save_tokenizers
 from weft.checkpoints.run_log import LOG_FILE
+from weft.checkpoints.trained_model import TrainedModel, model_weights, save_model
 from weft.config.recipe import Recipe
 from weft.config.registry import REGISTRY
 from weft.config.serialization import from_dict, to_dict
@@ -35,6 +49,9 @@ from weft.training.distributed import RankGroup
 from weft.training.log_writer import TENSORBOARD_FOLDER
 from weft.training.time_budget import LENGTH_SETTINGS
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
 CONFIG_FILE, RECIPE_FILE, DATA_FILE = model_folder.RUN_RECIPE_FILE, "recipe.yaml", "data.json"
 # Weights, token ids and optimizer state depend on these; only settings that end in "dropout" may change.
 FIXED_SETTINGS = ("model", "text", "train.initial_model", "train.keep_optimizer", "train.freeze")
@@ -43,6 +60,10 @@ VALIDATION_SETTINGS = (
     "objective",
     *(f"train.validation.{name}" for name in ("best_metric", "lines", "search", "frame_decoder")),
 )
+
+TextPair: TypeAlias = tuple[str, str]
+PairFields: TypeAlias = tuple[str, str]  # the keys of a pair in a .jsonl
+RequestT = TypeVar("RequestT", bound="DataclassInstance")
 
 
 @dataclass(frozen=True)
@@ -54,33 +75,12 @@ class RunData:
     fixed_settings: dict[str, Any]
 
 
-@dataclass(frozen=True)
 class RunFolder:
-    path: Path
-
-    @property
-    def log(self) -> Path:
-        return self.path / LOG_FILE
-
-    @property
-    def tensorboard(self) -> Path:
-        return self.path / TENSORBOARD_FOLDER
-
-    @property
-    def checkpoints(self) -> Path:
-        return self.path / "checkpoints"
-
-    @property
-    def best(self) -> Path:
-        return self.path / "best"
-
-    @property
-    def last(self) -> Path:
-        return self.path / "last"
-
-    @property
-    def _started_flag(self) -> str:
-        return f"started {self.path.absolute()}"
+    def __init__(self, path: Path):
+        self.path = path
+        self.log, self.tensorboard = path / LOG_FILE, path / TENSORBOARD_FOLDER
+        self.checkpoints, self.best, self.last = path / "checkpoints", path / "best", path / "last"
+        self._started_flag = f"started {path.absolute()}"
 
     def resume_command(self) -> str:
         return f"weft train --resume {shlex.quote(str(self.path))}"
@@ -90,7 +90,7 @@ class RunFolder:
         return (self.path / CONFIG_FILE).is_file()
 
     def is_prepared(self) -> bool:
-        """Return whether the folder exists already with the inputs of a run; see derived_runs.py."""
+        """Return whether the folder exists already with the inputs of a run; see PreparedRunFolder."""
         return False
 
     def check_can_start(self) -> None:
@@ -162,6 +162,89 @@ class RunFolder:
     def locked(self, ranks: RankGroup) -> AbstractContextManager[None]:
         """Keep other processes from writing into the folder; rank 0 holds the lock."""
         return nullcontext() if ranks.rank else model_folder.lock_folder(self.path)
+
+
+class PreparedRunFolder(RunFolder, Generic[RequestT]):
+    """The folder of a run that starts from a trained model. Only the request that it was prepared for resumes it.
+
+    command: what prepares the folder. differences: attributes of a request that must be equal, with how the folder was
+    started if they are not.
+    """
+
+    kind: ClassVar[str]
+    command: ClassVar[str]
+    request_type: ClassVar[type[Any]]
+    differences: ClassVar[Mapping[str, str]]
+
+    def __init__(self, path: Path):
+        super().__init__(path)
+        self.request_file, self.scores_file = path / f"{self.kind}.json", path / f"{self.kind}_scores.json"
+        self.recipe_file = path / RECIPE_FILE
+        self.initial_model, self.pairs_folder = path / "initial_model", path / "pairs"
+
+    def pairs(self, name: str) -> Path:
+        return self.pairs_folder / f"{name}.jsonl"
+
+    def is_prepared(self) -> bool:
+        return self.request_file.is_file()
+
+    def request(self) -> RequestT:
+        if not self.is_prepared():
+            raise UserError(
+                f"{self.path} is not a folder of {self.command}: it has no {self.request_file.name}. Give the --out of "
+                f"{self.command}."
+            )
+        request: RequestT = read_json_as(self.request_file, self.request_type)
+        return request
+
+    def check_same(self, request: RequestT) -> None:
+        """Raise UserError if the folder was prepared for another request."""
+        before = self.request()
+        for name, description in self.differences.items():
+            if attrgetter(name)(before) != attrgetter(name)(request):
+                raise UserError(
+                    f"{self.path} was started {description}. To resume it, give the command that started it "
+                    f"(it is in {self.request_file}); for a new one, give another --out."
+                )
+
+    def prepare(
+        self,
+        request: RequestT,
+        recipe_yaml: str,
+        initial: TrainedModel,
+        optimizer_state: Mapping[str, Tensor],
+        pairs: Mapping[str, Iterable[TextPair]],
+        fields: PairFields,
+    ) -> None:
+        """Create the folder; the request comes last, since it marks a prepared folder."""
+        with new_folder(self.path) as path:
+            new, start = type(self)(path), RunFolder(path / self.initial_model.name)
+            start.path.mkdir(exist_ok=True)
+            save_model(start.best, initial, model_weights(initial.model))
+            if optimizer_state:
+                save_checkpoint(start.checkpoints, 0, Checkpoint({"optimizer": optimizer_state}, {}))
+            new.pairs_folder.mkdir(exist_ok=True)
+            for name, rows in pairs.items():
+                write_pairs(new.pairs(name), rows, fields)
+            write_atomically(new.recipe_file, recipe_yaml.encode())
+            write_atomically(new.request_file, _to_json_bytes(asdict(request)))
+
+    def write_scores(self, scores: dict[str, Any]) -> None:
+        write_atomically(self.scores_file, _to_json_bytes(scores))
+
+
+def _to_json_bytes(node: object) -> bytes:
+    return f"{json.dumps(node, indent=2, ensure_ascii=False)}\n".encode()
+
+
+def write_pairs(path: Path, pairs: Iterable[TextPair], fields: PairFields) -> None:
+    write_atomically(path, lambda file: file.writelines(pairs_to_jsonl(pairs, fields)))
+
+
+def pairs_to_jsonl(pairs: Iterable[TextPair], fields: PairFields) -> Iterator[bytes]:
+    """Yield pairs as lines of JSON, since text may contain tabs and carriage returns."""
+    for pair in pairs:
+        yield f"{json.dumps(dict(zip(fields, pair, strict=True)), ensure_ascii=False)}\n".encode()
 
 
 def write_run_files(folder: Path, recipe: Recipe, data: PreparedData, recipe_yaml: str | None) -> None:

@@ -93,7 +93,7 @@ def build_system(name: str, model: ModelFolder, device: str, *, shortlist: bool 
         "torch, float32" if use_torch else f"ctranslate2, {COMPARISON_PRECISION}",
         (model.path / WEIGHTS_FILE).stat().st_size if use_torch else converted_size(model),
         text_translator(backend),
-        lambda lines: sum(len(row) + 1 for row in model.target.encode_rows(lines).split()),
+        lambda lines: int(model.target.encode_rows(lines).lengths.sum()) + len(lines),
     )
 
 

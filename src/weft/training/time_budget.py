@@ -1,7 +1,7 @@
 """Runs with a time budget: after part of the time the cost per update and per validation is known, the number of
 steps is fixed and written into the configuration, so that the run can be resumed or repeated without a clock.
 
-This needs a schedule whose first part (`LearningRateSchedule.open`) does not depend on the number of steps.
+This needs a schedule whose first part (`LearningRateSchedule.open_fraction`) does not depend on the number of steps.
 """
 
 import math

@@ -1,5 +1,6 @@
 """The batches of each update, one update of the weights, and the meter that averages updates between two reports."""
 
+import itertools
 import math
 import time
 from collections import deque
@@ -7,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any, TypeVar
 
 import torch
@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from weft.data.batches import Batch, BatchLoader
 from weft.optim.optimizers import Optimizer
-from weft.training.strategy import TrainingStrategy
+from weft.training.parallel_strategy import TrainingStrategy
 
 PREFETCHED_UPDATES = 2
 Item = TypeVar("Item")
@@ -36,10 +36,8 @@ UpdateBatches = tuple[DataCursor, list[Batch]]
 def iterate_updates(batches: BatchLoader, cursor: DataCursor, gradient_accumulation: int) -> Iterator[UpdateBatches]:
     """Yield the batches of each update after the cursor, without end, with the cursor after that update."""
     numbered = enumerate_batches(batches, cursor)
-    step = cursor.step
-    while True:
-        step += 1
-        update = list(islice(numbered, gradient_accumulation))
+    for step in itertools.count(cursor.step + 1):
+        update = list(itertools.islice(numbered, gradient_accumulation))
         epoch, number, _ = update[-1]
         yield DataCursor(step, epoch, number), [batch for _, _, batch in update]
 
@@ -103,7 +101,9 @@ def train_step(
     else:
         raise NonFiniteError
     clip_factor = 1.0 if clip_norm is None else min(1.0, clip_norm / (stats.gradient_norm + 1e-6))
-    torch._foreach_mul_(gradient_tensors(strategy), clip_factor / gradient_divisor(strategy, stats.count, scale))
+    factor = clip_factor / gradient_divisor(strategy, stats.count, scale)
+    for gradient in gradient_tensors(strategy):
+        gradient.mul_(factor)
     optimizer.step(learning_rate)
     return stats
 

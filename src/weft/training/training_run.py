@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from weft.checkpoints.checkpoint import Checkpoint, load_newest_checkpoint, remove_old_checkpoints
 from weft.checkpoints.trained_model import TrainedModel, copy_weights, model_weights
@@ -18,6 +19,7 @@ from weft.config.registry import REGISTRY
 from weft.config.serialization import from_dict
 from weft.config.yaml_files import PlainData
 from weft.core.formatting import format_minutes
+from weft.core.hardware import select_device
 from weft.models.model import count_parameters, trainable_parameters
 from weft.training.data_preparation import prepare_data
 from weft.training.distributed import RankGroup, broadcast_recipe, broadcast_tokenizers, join_process_group
@@ -25,7 +27,7 @@ from weft.training.mixed_precision import resolve_precision
 from weft.training.progress import ProgressDisplay
 from weft.training.recipe_checks import check_data_files, check_recipe
 from weft.training.run_components import build_components
-from weft.training.run_folder import RunFolder
+from weft.training.run_folder import PreparedRunFolder, RunFolder
 from weft.training.time_budget import TimeSpent, length_overrides, warn_about_warmup
 from weft.training.trainer import RunOutcome, Trainer, handle_interrupts
 from weft.training.warm_start import expand_path, load_initial_model, load_optimizer_state
@@ -34,7 +36,7 @@ EMPTY_CHECKPOINT = Checkpoint({"weights": {}, "optimizer": {}, "average": {}}, {
 
 
 def start_training(
-    what: Sequence[str] | dict[str, PlainData],
+    recipe_or_files: Sequence[str] | dict[str, PlainData],
     out: Path,
     display: ProgressDisplay,
     *,
@@ -42,30 +44,37 @@ def start_training(
     minutes: float | None = None,
     device: str = "auto",
 ) -> RunOutcome:
-    """Train on `what`: a recipe as plain data, the name of one, or the names of data files."""
+    """Train a recipe, given as plain data or by name, or one that is chosen for data files."""
     start_time = time.monotonic()
     folder = RunFolder(out)
     with join_process_group(device) as ranks:
         if folder.was_restarted(ranks):
             return run_training(folder, None, display, ranks)
-        if isinstance(what, dict) or is_recipe_argument(what):
-            source = what if isinstance(what, dict) else Path(what[0])
+        if isinstance(recipe_or_files, dict) or is_recipe_argument(recipe_or_files):
+            source = recipe_or_files if isinstance(recipe_or_files, dict) else Path(recipe_or_files[0])
             overrides = [*length_overrides(minutes, settings), *settings]
             recipe = broadcast_recipe(ranks, lambda: load_recipe(source, overrides))
             return run_training(folder, recipe, display, ranks, start_time=start_time)
         from weft.training.autoconfig import choose_recipe
 
         ranks.on_main(folder.check_can_start)  # before any file is read
-        draft = ranks.on_main(lambda: choose_recipe(what, settings, minutes, device).to_json())
-        display.print(draft["reasons"])
-        recipe = from_dict(draft["recipe"], Recipe, REGISTRY)
-        return run_training(folder, recipe, display, ranks, recipe_yaml=draft["yaml"], start_time=start_time)
+        chosen = ranks.on_main(lambda: choose_recipe(recipe_or_files, settings, minutes, device).to_json())
+        display.print(chosen["reasons"])
+        recipe = from_dict(chosen["recipe"], Recipe, REGISTRY)
+        return run_training(folder, recipe, display, ranks, recipe_yaml=chosen["yaml"], start_time=start_time)
 
 
 def resume_training(out: Path, display: ProgressDisplay, device: str = "auto") -> RunOutcome:
     """Resume the run in `out`."""
     with join_process_group(device) as ranks:
         return run_training(RunFolder(out), None, display, ranks)
+
+
+def run_prepared_training(folder: PreparedRunFolder[Any], display: ProgressDisplay, device: str) -> RunOutcome:
+    """Start the run of a prepared folder, or resume it."""
+    if folder.has_run():
+        return resume_training(folder.path, display, device)
+    return run_training(folder, load_recipe(folder.recipe_file), display, RankGroup(select_device(device)))
 
 
 def run_training(

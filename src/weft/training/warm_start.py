@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -17,7 +16,7 @@ from weft.core.codec import SPECIAL_TOKENS
 from weft.core.errors import UserError
 from weft.models.build import build_model
 from weft.models.model import freeze_slots, trainable_parameters
-from weft.training.run_folder import RunFolder
+from weft.training.run_folder import RunFolder, setting_differences
 
 # Settings that end so may differ: weights and token ids do not depend on them.
 WEIGHT_INDEPENDENT_SUFFIXES = ("dropout", "sample_size", "sparse")
@@ -39,13 +38,12 @@ def check_initial_model(recipe: Recipe) -> None:
         if recipe.train.keep_optimizer:
             raise UserError("is missing, but train.keep_optimizer is true: name the run whose optimizer to keep")
         return
-    theirs, ours = weight_settings(load_model_recipe(expand_path(initial))), weight_settings(recipe)
-    different = [place for place in {*theirs, *ours} if theirs.get(place) != ours.get(place)]
-    if different:
-        place = min(different, key=lambda place: (not place.endswith(".type"), place))  # a type explains the others
+    if different := weight_setting_differences(load_model_recipe(expand_path(initial)), recipe):
+        # a type explains the others
+        place, theirs, ours = min(different, key=lambda difference: (not difference[0].endswith(".type"), difference))
         more = f" (and {len(different) - 1} more)" if len(different) > 1 else ""
         raise UserError(
-            f"{initial} holds another model: {place} is {theirs.get(place)} there and {ours.get(place)} here{more}. "
+            f"{initial} holds another model: {place} is {theirs} there and {ours} here{more}. "
             "Weights and tokenizers can be reused only if model and text are the same: start from the recipe of that "
             "run, its config.yaml"
         )
@@ -65,16 +63,21 @@ def check_optimizer_state(recipe: Recipe) -> None:
     if not checkpoint_paths(RunFolder(folder).checkpoints):
         raise UserError(
             f"true, but {folder} has no checkpoints, which hold the optimizer state: name the run folder (the --out "
-            "of weft train), not the model inside it, or write false"
+            "of weft train), not the model inside it, or write false (weft finetune: omit --keep-optimizer)"
         )
 
 
 def load_optimizer_state(recipe: Recipe, report: Callable[[str], None]) -> dict[str, Tensor]:
     """Load the optimizer state of train.initial_model, numbered as the weights of this run."""
     folder = expand_path(str(recipe.train.initial_model))
-    checkpoint = load_newest_checkpoint(RunFolder(folder).checkpoints, report)
-    state = {} if checkpoint is None else checkpoint.groups["optimizer"]
+    state = load_newest_optimizer_state(folder, report)
     return renumber_optimizer_state(state, trainable_names(load_model_recipe(folder)), trainable_names(recipe))
+
+
+def load_newest_optimizer_state(folder: Path, report: Callable[[str], None]) -> Mapping[str, Tensor]:
+    """Load the optimizer state of the newest checkpoint of a run; empty if there is none."""
+    checkpoint = load_newest_checkpoint(RunFolder(folder).checkpoints, report)
+    return {} if checkpoint is None else checkpoint.groups["optimizer"]
 
 
 def renumber_optimizer_state(state: Mapping[str, Tensor], old: Sequence[str], new: Sequence[str]) -> dict[str, Tensor]:
@@ -102,14 +105,10 @@ def trainable_names(recipe: Recipe) -> list[str]:
     return list(trainable_parameters(model))
 
 
-def weight_settings(recipe: InferenceConfig) -> dict[str, Any]:
-    """Return the settings that weights and token ids depend on, by dotted place."""
-    node = to_dict(recipe, REGISTRY)
-    places = {**_flatten(node["model"], "model"), **_flatten(node["text"], "text")}
-    return {place: value for place, value in places.items() if not place.endswith(WEIGHT_INDEPENDENT_SUFFIXES)}
-
-
-def _flatten(node: Any, place: str) -> dict[str, Any]:
-    if not isinstance(node, dict):
-        return {place: node}
-    return {inner: value for name in node for inner, value in _flatten(node[name], f"{place}.{name}").items()}
+def weight_setting_differences(one: InferenceConfig, other: InferenceConfig) -> list[tuple[str, str, str]]:
+    """Return place and both values of each setting that differs and that weights and token ids depend on."""
+    return [
+        (place, before, now)
+        for place, before, now in setting_differences(to_dict(one, REGISTRY), to_dict(other, REGISTRY))
+        if place.startswith(("model.", "text.")) and not place.endswith(WEIGHT_INDEPENDENT_SUFFIXES)
+    ]

@@ -29,7 +29,8 @@ from weft.data.data_report import DataReport
 from weft.data.pair_files import LinePair
 from weft.metrics.comparison import count_words
 from weft.text.text_config import source_modality
-from weft.training.derived_runs import FinetuningFolder, StudentFolder
+from weft.training.distillation import StudentFolder
+from weft.training.finetuning import FinetuningFolder
 from weft.training.run_folder import CONFIG_FILE, RECIPE_FILE, RunData, RunFolder
 
 SPLIT_LABELS = {"valid": "the validation data", "test": "the test data", "train": "the training data"}
@@ -191,7 +192,7 @@ def run_origin(run: RunSummary) -> RunOrigin:
     tuned, student = FinetuningFolder(path), StudentFolder(path)
     if tuned.is_prepared():
         scores = read_json_as(tuned.scores_file, FinetuningScores) if tuned.scores_file.is_file() else None
-        return RunOrigin(f"fine-tuned from {tuned.record().request.model}", finetuning=scores)
+        return RunOrigin(f"fine-tuned from {tuned.request().model}", finetuning=scores)
     if student.is_prepared():
         comparison = read_json_as(student.scores_file, DistillationScores) if student.scores_file.is_file() else None
         return RunOrigin(f"distilled from {student.request().teacher}", distillation=comparison)
