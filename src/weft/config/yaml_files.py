@@ -3,14 +3,14 @@ torch.
 """
 
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 import yaml
 from yaml.constructor import SafeConstructor
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from yaml.reader import ReaderError
 
-from weft.config.values import describe_found
+from weft.config.value_checks import describe_found
 from weft.core.errors import UserError
 from weft.core.files import read_bounded
 from weft.core.formatting import quote
@@ -152,11 +152,6 @@ def _node_scalar(node: ScalarNode, name: str) -> PlainData:
     return str(node.value)
 
 
-class _YamlMark(Protocol):
-    line: int
-    column: int
-
-
-def _yaml_error(name: str, mark: _YamlMark | None, text: str) -> UserError:
+def _yaml_error(name: str, mark: yaml.Mark | None, text: str) -> UserError:
     where = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
     return UserError(f"{name}{where}: {text}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple
 
 from weft.checkpoints.model_folder import ModelFolder, RecipeNode
 from weft.core.errors import ConfigProblem, UserError
@@ -95,10 +95,10 @@ def check_mbr(mbr: MBRConfig, beam: int | None, n_best: int | None) -> None:
 
 
 def _check_sampling_overrides(settings: DecodingConfig, overrides: Sequence[str]) -> None:
-    from weft.config.field_types import ComponentFactory, unwrap_factory
+    from weft.config.schema import unwrap_factory
     from weft.decoding.sampling import Sampling
 
-    samples, (kind, _) = settings.mbr.samples, unwrap_factory(cast("ComponentFactory", settings.search))
+    samples, (kind, _) = settings.mbr.samples, unwrap_factory(settings.search)
     for override in overrides:
         if not samples and override.startswith("translate.mbr.cost"):
             raise UserError(f"--set {override}: has an effect only with samples: set translate.mbr.samples too")

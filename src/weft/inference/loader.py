@@ -11,10 +11,10 @@ from typing import TypeVar, cast
 from weft.checkpoints.model_extras import load_calibration, load_shortlist
 from weft.checkpoints.model_folder import find_model
 from weft.checkpoints.trained_model import TrainedModel, load_model
-from weft.config.field_types import ComponentFactory, constructor_settings, unwrap_factory
 from weft.config.model_config import DecodingConfig, InferenceConfig
 from weft.config.overrides import read_config
 from weft.config.registry import REGISTRY
+from weft.config.schema import constructor_settings, unwrap_factory
 from weft.config.serialization import to_dict
 from weft.config.yaml_files import PlainData
 from weft.core.annotations import Factory
@@ -145,7 +145,7 @@ def with_beam(
     for option, value in (("--beam", beam), ("--n-best", n_best)):
         if value is not None and value < 1:
             raise UserError(f"{option} {value}: should be at least 1")
-    kind, arguments = unwrap_factory(cast(ComponentFactory, search))
+    kind, arguments = unwrap_factory(search)
     settings = {name: setting.default for name, setting in constructor_settings(kind).items()} | arguments
     if beam is None and "n_best" in settings and "size" not in settings:
         return partial(cast(Factory[DecoderT], kind), **{**arguments, "n_best": n_best})

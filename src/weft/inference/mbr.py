@@ -5,12 +5,11 @@ sum_{y' in Y} cost(y, y'), Y sampled from p(. | x).
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
 
 import numpy as np
 
-from weft.config.field_types import ComponentFactory, unwrap_factory
 from weft.config.model_config import DecodingConfig
+from weft.config.schema import unwrap_factory
 from weft.core.state import Hypothesis
 from weft.decoding.sampling import Sampling
 from weft.metrics.sentence_costs import CostName, pairwise_costs
@@ -47,5 +46,5 @@ def expected_costs(texts: Sequence[str], cost: CostName) -> dict[str, float]:
 
 def make_sampling_search(settings: DecodingConfig) -> Sampling:
     """Draws `translate.mbr.samples` outputs, with the settings of `translate.search` if that is sampling."""
-    kind, arguments = unwrap_factory(cast(ComponentFactory, settings.search))
+    kind, arguments = unwrap_factory(settings.search)
     return Sampling(**{**(arguments if kind is Sampling else {}), "n_best": settings.mbr.samples})
