@@ -1,7 +1,5 @@
 """`weft check`: data quality checks."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -78,7 +76,7 @@ def check(
 
 def read_check_inputs(
     names: Sequence[str], settings: Sequence[str], held_out: Mapping[str, Sequence[str]], tokenizer: Path | None
-) -> CheckInputs:
+) -> "CheckInputs":
     """Collect the data to check.
 
     names: a recipe, or data files. settings: changes to the recipe. held_out: files of valid and test. tokenizer: a
@@ -92,11 +90,11 @@ def read_check_inputs(
 
     data = DataConfig(train=tuple(names))
     source: Modality = "text"
-    if is_recipe_argument(names) or settings:
+    is_recipe = is_recipe_argument(names)
+    if is_recipe or settings:
         from weft.config.recipe import load_recipe
         from weft.text.text_config import source_modality
 
-        is_recipe = is_recipe_argument(names)
         recipe = load_recipe(Path(names[0]) if is_recipe else {"data": {"train": [*names]}}, settings)
         data, source = recipe.data, source_modality(recipe.text)
         if not data.files().get("train"):

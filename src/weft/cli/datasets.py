@@ -1,7 +1,5 @@
 """`weft datasets`: list and download datasets."""
 
-from __future__ import annotations
-
 import shlex
 import sys
 from pathlib import Path
@@ -41,14 +39,14 @@ def download(
     print("Try it:", *example_commands(folder), sep="\n  ")
 
 
-def example_commands(dataset: DatasetFolder) -> list[str]:
+def example_commands(dataset: "DatasetFolder") -> list[str]:
     """Return shell commands that train a model on a dataset and test it."""
     run = Path("runs") / dataset.entry.name
     train = training_command(dataset, dataset.entry.minutes, run)
     return [shlex.join(train), shlex.join(["weft", "evaluate", str(run), str(dataset.test)])]
 
 
-def training_command(dataset: DatasetFolder, minutes: float, out: Path) -> list[str]:
+def training_command(dataset: "DatasetFolder", minutes: float, out: Path) -> list[str]:
     """Return `weft train FILE SETTING --minutes N --out FOLDER`."""
     from weft.config.yaml_files import dump_yaml_inline
 

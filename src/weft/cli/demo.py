@@ -2,8 +2,6 @@
 print what to try next.
 """
 
-from __future__ import annotations
-
 import shlex
 import sys
 import textwrap
@@ -106,7 +104,7 @@ def demo(
     _print_next_commands(settings, dataset, run)
 
 
-def _train(dataset: DatasetFolder, out: Path, minutes: float, device: str) -> RunOutcome:
+def _train(dataset: "DatasetFolder", out: Path, minutes: float, device: str) -> "RunOutcome":
     """Do what `weft train` does with the dataset, or `weft train --resume` if the run folder exists."""
     from weft.training.progress import open_display
     from weft.training.training_run import resume_training, start_training
@@ -122,7 +120,7 @@ def _train(dataset: DatasetFolder, out: Path, minutes: float, device: str) -> Ru
         return start_training([file], out, display, settings=[valid], minutes=minutes, device=device)
 
 
-def _print_results(task: DemoTask, translator: Translator, test: EvaluationSet) -> None:
+def _print_results(task: DemoTask, translator: "Translator", test: "EvaluationSet") -> None:
     from weft.metrics.corpus_metrics import evaluate
 
     outputs = [translation.text for translation in translator.translate(test.sources)]
@@ -142,7 +140,7 @@ def _print_results(task: DemoTask, translator: Translator, test: EvaluationSet) 
         print(f"{name:<24} {score.value:5.1f}   {score.signature}")
 
 
-def _select_examples(test: EvaluationSet, lengths: Sequence[int], *, by_letters: bool) -> list[int]:
+def _select_examples(test: "EvaluationSet", lengths: Sequence[int], *, by_letters: bool) -> list[int]:
     """The number of an example of each length, if possible with several references, selected by a hash."""
     from weft.data.line_hashes import hash_lines
 
@@ -158,7 +156,7 @@ def _select_examples(test: EvaluationSet, lengths: Sequence[int], *, by_letters:
     return selected
 
 
-def _draw_attention(task: DemoTask, translator: Translator, out: Path) -> None:
+def _draw_attention(task: DemoTask, translator: "Translator", out: Path) -> None:
     from weft.visualize.attention_maps import draw_attention
 
     path = out / "attention.png"
@@ -168,7 +166,7 @@ def _draw_attention(task: DemoTask, translator: Translator, out: Path) -> None:
     print(f"The attention of each output word is drawn in {path}")
 
 
-def _print_next_commands(task: DemoTask, dataset: DatasetFolder, out: Path) -> None:
+def _print_next_commands(task: DemoTask, dataset: "DatasetFolder", out: Path) -> None:
     _print_heading("What to try next")
     run, (first, second) = shlex.quote(str(out)), task.inputs
     for command in (

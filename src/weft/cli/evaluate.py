@@ -1,7 +1,5 @@
 """`weft evaluate`, `weft compare` and `weft edit-distance`: compare outputs with references."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -174,7 +172,7 @@ def edit_distance(
 
 def parse_metric_options(
     metrics: Sequence[str], lowercase: bool, tokenize: str | None, stem: str | None, synonyms: Path | None
-) -> MetricOptions:
+) -> "MetricOptions":
     """Check the metric options of `weft evaluate` and `weft compare` before any work is done."""
     from weft.metrics.corpus_metrics import check_metrics
     from weft.metrics.meteor import read_synonyms

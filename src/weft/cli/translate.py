@@ -2,8 +2,6 @@
 interactive prompt.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
@@ -124,7 +122,7 @@ def translate(
     ensemble_options = parse_ensemble(ensemble, weights, mean)
     flags = OutputFlags(json, alignments, attention, top_tokens, replace_unknown, dictionary)
 
-    def load() -> Translator:
+    def load() -> "Translator":
         from weft.inference.loader import load_translator
 
         translator = load_translator(
@@ -167,19 +165,18 @@ class OutputFlags(NamedTuple):
     dictionary: Path | None
 
 
-def parse_output_options(flags: OutputFlags, trained: TrainedModel) -> OutputOptions:
+def parse_output_options(flags: OutputFlags, trained: "TrainedModel") -> "OutputOptions":
     """Check the options against a model; --json includes alignments if the model has them."""
     from weft.decoding.constraints.glossary import read_dictionary
     from weft.inference.capabilities import attention_obstacle, check_output_options
     from weft.inference.postprocessor import OutputOptions
 
-    for option, value, needed in (
-        ("--alignments", flags.alignments, OutputOptions(alignment=True)),
-        ("--attention", flags.attention, OutputOptions(attention=True)),
-        ("--replace-unknown", flags.replace_unknown, OutputOptions(replace_unknown=True)),
-    ):
-        if value:
-            check_output_options(trained, needed, option)
+    if flags.alignments is not None:
+        check_output_options(trained, OutputOptions(alignment=True), "--alignments")
+    if flags.attention:
+        check_output_options(trained, OutputOptions(attention=True), "--attention")
+    if flags.replace_unknown:
+        check_output_options(trained, OutputOptions(replace_unknown=True), "--replace-unknown")
     return OutputOptions(
         alignment=flags.alignments is not None or (flags.json and not attention_obstacle(trained)),
         attention=flags.attention,
@@ -189,7 +186,7 @@ def parse_output_options(flags: OutputFlags, trained: TrainedModel) -> OutputOpt
     )
 
 
-def _make_reader(glossary: Path | None, prefix: str | None, json_input: bool, protect: str | None) -> RequestReader:
+def _make_reader(glossary: Path | None, prefix: str | None, json_input: bool, protect: str | None) -> "RequestReader":
     from weft.decoding.constraints.glossary import read_glossary
     from weft.decoding.constraints.request_reader import RequestReader
 
@@ -197,7 +194,7 @@ def _make_reader(glossary: Path | None, prefix: str | None, json_input: bool, pr
     return RequestReader(terms, prefix or "", as_json=json_input, protect=parse_protect(protect))
 
 
-def parse_protect(protect: str | None) -> tuple[SpanKind, ...]:
+def parse_protect(protect: str | None) -> "tuple[SpanKind, ...]":
     """Parse the kinds of spans of --protect."""
     from weft.text.protected_spans import SPAN_KINDS, parse_span_kinds
 
@@ -209,7 +206,9 @@ def parse_protect(protect: str | None) -> tuple[SpanKind, ...]:
         raise UserError(f"--protect {protect}: {error}") from error
 
 
-def parse_ensemble(models: list[Path] | None, weights: str | None, mean: EnsembleMean | None) -> EnsembleOptions | None:
+def parse_ensemble(
+    models: list[Path] | None, weights: str | None, mean: EnsembleMean | None
+) -> "EnsembleOptions | None":
     """Return the ensemble of --ensemble, --weights and --mean, or None if there is only one model."""
     require_option("--ensemble MODEL", models, {"--weights": weights, "--mean": mean})
     if not models:
@@ -238,7 +237,7 @@ def _check_paragraph_options(json_input: bool, alignments: Path | None) -> None:
         )
 
 
-def _start_prompt(translator: Translator, reader: RequestReader, settings: list[str], n_best: int | None) -> None:
+def _start_prompt(translator: "Translator", reader: "RequestReader", settings: list[str], n_best: int | None) -> None:
     """Run the interactive prompt; without --n-best it shows all outputs of the beam."""
     from weft.cli.prompt import PromptState, run_prompt, with_all_outputs
 
