@@ -38,7 +38,9 @@ class CellFlow:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         widths = [max(part.cell_len for part in cell) for cell in self.cells]
         for row in fit_rows(widths, options.max_width):
-            table = make_table(*["left"] * len(row), no_wrap=True)
+            table = make_table()
+            for _ in row:
+                table.add_column(no_wrap=True)
             for parts in zip(*(self.cells[number] for number in row), strict=True):
                 table.add_row(*parts)
             yield indent(table)
