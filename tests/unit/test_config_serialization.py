@@ -16,8 +16,8 @@ from weft.config.json_schema import json_schema
 from weft.config.schema import constructor_settings, parse_annotation
 from weft.config.serialization import component_from_dict, from_dict, to_dict
 from weft.config.yaml_files import dump_yaml, parse_yaml
-from weft.core.annotations import Factory, PositiveFloat, PositiveInt, Rate
 from weft.core.errors import ConfigError, UserError
+from weft.core.setting_types import Factory, PositiveFloat, PositiveInt, Rate
 
 no_deadline = hypothesis_settings(deadline=None)  # no failures on a busy machine
 

@@ -17,9 +17,9 @@ from weft.config.registry import REGISTRY
 from weft.config.schema import constructor_settings, unwrap_factory
 from weft.config.serialization import to_dict
 from weft.config.yaml_files import PlainData
-from weft.core.annotations import Factory
 from weft.core.errors import UserError
 from weft.core.hardware import select_device
+from weft.core.setting_types import Factory
 from weft.decoding.beam import BeamSearch
 from weft.decoding.constraints.word_trie import EncodeLines, WordListConstraint, read_word_list
 from weft.decoding.ctc_decoder import PrefixBeamDecoder

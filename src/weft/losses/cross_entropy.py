@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor, nn
 
-from weft.core.annotations import Factory, PositiveInt, Rate
 from weft.core.padded import Padded
+from weft.core.setting_types import Factory, PositiveInt, Rate
 from weft.data.batches import Batch
 from weft.losses.chunked_cross_entropy import chunked_cross_entropy
 from weft.losses.objective import Loss, ObjectiveContext

@@ -6,7 +6,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from weft.core.annotations import PositiveInt, Rate
+from weft.core.setting_types import PositiveInt, Rate
 
 NamedWeights = Mapping[str, Tensor]
 
