@@ -295,7 +295,6 @@ INFERENCE_COMMANDS: dict[str, list[UserErrorCase]] = {
             "sentence metric without page",
             [*COMPARE, "--sentence-metric", "wer"],
             "--sentence-metric needs --html FILE: add it",
-            "add --html FILE",
         ),
         case("copy metric without source", [*COMPARE, "--metric", "copy"], "copy needs the source", "--source FILE"),
     ],
