@@ -25,7 +25,7 @@ from unit.models import (
 )
 from weft.checkpoints.trained_model import TrainedModel
 from weft.cli.translate import parse_ensemble
-from weft.config.model_config import FusionConfig
+from weft.config.inference_config import FusionConfig
 from weft.core.codec import BOS, EOS
 from weft.core.errors import UserError
 from weft.core.padded import Padded

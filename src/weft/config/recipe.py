@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from weft.config.model_config import InferenceConfig
+from weft.config.inference_config import InferenceConfig
 from weft.config.overrides import read_config
 from weft.config.recipe_catalog import find_recipe
 from weft.config.yaml_files import PlainData, read_yaml

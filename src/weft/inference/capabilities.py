@@ -15,7 +15,7 @@ from weft.core.errors import ConfigProblem, UserError
 
 if TYPE_CHECKING:
     from weft.checkpoints.trained_model import TrainedModel
-    from weft.config.model_config import DecodingConfig, MBRConfig
+    from weft.config.inference_config import DecodingConfig, MBRConfig
     from weft.inference.postprocessor import OutputOptions
     from weft.models.model import Model
 

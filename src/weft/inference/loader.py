@@ -11,7 +11,7 @@ from typing import TypeVar, cast
 from weft.checkpoints.model_extras import load_calibration, load_shortlist
 from weft.checkpoints.model_folder import find_model
 from weft.checkpoints.trained_model import TrainedModel, load_model
-from weft.config.model_config import DecodingConfig, InferenceConfig
+from weft.config.inference_config import DecodingConfig, InferenceConfig
 from weft.config.overrides import read_config
 from weft.config.registry import REGISTRY
 from weft.config.schema import constructor_settings, unwrap_factory

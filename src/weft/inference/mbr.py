@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weft.config.model_config import DecodingConfig
+from weft.config.inference_config import DecodingConfig
 from weft.config.schema import unwrap_factory
 from weft.core.state import Hypothesis
 from weft.decoding.sampling import Sampling

@@ -14,7 +14,7 @@ from torch import Tensor
 from weft.checkpoints.checkpoint import load_newest_checkpoint
 from weft.checkpoints.model_folder import model_fingerprint
 from weft.checkpoints.trained_model import TrainedModel, load_model, load_model_config, load_model_recipe
-from weft.config.model_config import InferenceConfig
+from weft.config.inference_config import InferenceConfig
 from weft.core.errors import UserError
 from weft.core.files import write_atomically
 from weft.data.corpus import Corpus, HoldoutSplit
