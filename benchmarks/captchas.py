@@ -3,7 +3,7 @@
 From the root of the repository:
 
     python -m benchmarks.captchas make FOLDER                    # train.tsv, valid.tsv, test.tsv and their pictures
-    weft train ctc-ocr data.folder=FOLDER --minutes 20 --out runs/captchas
+    weft train ocr-ctc data.folder=FOLDER --minutes 20 --out runs/captchas
     python -m benchmarks.captchas score runs/captchas FOLDER --json captchas.json
 
 A picture is 160 x 60 pixels, and a function of a seed, of the file that names it, and of its number: no picture of one

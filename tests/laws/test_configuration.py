@@ -15,7 +15,10 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from laws.variants import variants
-from weft.config.field_types import (
+from weft.config.recipe import Recipe, load_recipe
+from weft.config.recipe_catalog import RECIPES_FOLDER
+from weft.config.registry import REGISTRY
+from weft.config.schema import (
     REQUIRED,
     ComponentType,
     DataclassType,
@@ -28,9 +31,6 @@ from weft.config.field_types import (
     constructor_settings,
     dataclass_settings,
 )
-from weft.config.recipe import Recipe, load_recipe
-from weft.config.recipe_catalog import RECIPES_FOLDER
-from weft.config.registry import REGISTRY
 from weft.config.serialization import component_from_dict, from_dict, to_dict
 from weft.config.yaml_files import dump_yaml, parse_yaml, read_yaml
 from weft.core.errors import ConfigError

@@ -11,6 +11,7 @@ from random import Random
 
 import pytest
 import typer
+from typer.main import get_command_name
 
 from system.commands import weft
 from system.toys import sentence
@@ -105,7 +106,7 @@ def commands_of(group: typer.Typer) -> Iterator[tuple[str, ...]]:
     """Yield the words of each command, such as ("train",) or ("datasets", "download")."""
     for command in group.registered_commands:
         assert command.callback is not None
-        yield (command.name or command.callback.__name__,)
+        yield (command.name or get_command_name(command.callback.__name__),)
     for subgroup in group.registered_groups:
         assert subgroup.typer_instance is not None
         yield from ((str(subgroup.typer_instance.info.name), *words) for words in commands_of(subgroup.typer_instance))

@@ -9,7 +9,7 @@ import pytest
 
 from system.commands import weft
 from unit.models import TRANSFORMER, save_model_folder, untrained_model
-from weft.cli.export import export
+from weft.cli.deployment import export
 
 
 @pytest.fixture(scope="module")

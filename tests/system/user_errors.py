@@ -428,7 +428,7 @@ TRAINING_COMMANDS: dict[str, list[UserErrorCase]] = {
             ["check", *CHECK_FILES, "--tokenizer", "{incomplete}"],
             "source.tokenizer.json",
         ),
-        case("ignore without fix", ["check", *CHECK_FILES, "--ignore", "empty"], "--ignore only affects --fix"),
+        case("ignore without fix", ["check", *CHECK_FILES, "--ignore", "empty"], "--ignore needs --fix FOLDER: add it"),
         case(
             "ignore unknown problem",
             ["check", *CHECK_FILES, "--fix", "{new}", "--ignore", "emty"],

@@ -105,7 +105,7 @@ INFERENCE_COMMANDS: dict[str, list[UserErrorCase]] = {
             "language without paragraphs",
             ["translate", "{run}", "--language", "de"],
             "--language",
-            "add --paragraphs, or omit",
+            "--language needs --paragraphs: add it, or omit",
         ),
         case(
             "invalid language code",
@@ -294,15 +294,16 @@ INFERENCE_COMMANDS: dict[str, list[UserErrorCase]] = {
         case(
             "sentence metric without page",
             [*COMPARE, "--sentence-metric", "wer"],
-            "--sentence-metric only affects the page",
-            "add --html FILE",
+            "--sentence-metric needs --html FILE: add it",
         ),
         case("copy metric without source", [*COMPARE, "--metric", "copy"], "copy needs the source", "--source FILE"),
     ],
-    "distance": [
-        case("single string", ["distance", "a"], "Missing argument"),
-        case("negative cost", ["distance", "a", "b", "--insert", "-1"], "--insert", "greater than or equal to 0"),
-        case("infinite cost", ["distance", "a", "b", "--insert", "inf"], "--insert inf: the cost of an edit must be"),
+    "edit-distance": [
+        case("single string", ["edit-distance", "a"], "Missing argument"),
+        case("negative cost", ["edit-distance", "a", "b", "--insert", "-1"], "--insert", "greater than or equal to 0"),
+        case(
+            "infinite cost", ["edit-distance", "a", "b", "--insert", "inf"], "--insert inf: the cost of an edit must be"
+        ),
     ],
     "export": [
         case("no format", EXPORT, "--format"),

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from weft.cli.compare import compare as compare_files
-from weft.cli.options import check_tokenize_option, parse_metric_options, refuse_options
+from weft.cli.evaluate import check_tokenize_option, parse_metric_options
+from weft.cli.evaluate import compare as compare_files
+from weft.cli.options import refuse_options
 from weft.core.errors import UserError
 from weft.metrics.comparison import (
     Comparison,
@@ -175,9 +176,9 @@ def test_options_need_a_metric_that_uses_them(tmp_path: Path) -> None:
         "german",
         "synonyms",
     )
-    with pytest.raises(UserError, match="--stem needs METEOR: add --metric meteor, or omit --stem"):
+    with pytest.raises(UserError, match="--stem needs --metric meteor: add it, or omit --stem"):
         parse_metric_options(["bleu"], False, None, "german", None)
-    with pytest.raises(UserError, match="--synonyms needs METEOR: add --metric meteor"):
+    with pytest.raises(UserError, match="--synonyms needs --metric meteor: add it"):
         parse_metric_options(["bleu"], False, None, None, synonyms)
     check_tokenize_option("char", ["wer", "repetition"])
     with pytest.raises(UserError, match="only affects bleu, meteor, repetition, copy: add one of them with --metric"):
@@ -192,9 +193,9 @@ def test_only_options_that_were_set_are_rejected() -> None:
 
 def test_page_options_require_html(tmp_path: Path) -> None:
     lines = write(tmp_path / "lines", "a\n")
-    with pytest.raises(UserError, match="--sentences only affects the page of --html: add --html FILE"):
+    with pytest.raises(UserError, match="--sentences needs --html FILE: add it"):
         compare_files(lines, [lines], sentences=3)
-    with pytest.raises(UserError, match="--sentence-metric only affects the page of --html: add --html FILE"):
+    with pytest.raises(UserError, match="--sentence-metric needs --html FILE: add it"):
         compare_files(lines, [lines], sentence_metric="wer")
     with pytest.raises(UserError, match='unknown metric "were"'):
         compare_files(lines, [lines], sentence_metric="were", html=tmp_path / "page.html")

@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from weft.config.field_types import constructor_settings, parse_annotation
 from weft.config.json_schema import json_schema
+from weft.config.schema import constructor_settings, parse_annotation
 from weft.config.serialization import component_from_dict, from_dict, to_dict
 from weft.config.yaml_files import dump_yaml, parse_yaml
-from weft.core.annotations import Factory, PositiveFloat, PositiveInt, Rate
 from weft.core.errors import ConfigError, UserError
+from weft.core.setting_types import Factory, PositiveFloat, PositiveInt, Rate
 
 no_deadline = hypothesis_settings(deadline=None)  # no failures on a busy machine
 
@@ -90,7 +90,7 @@ class Settings:
     files: tuple[str, ...]
     encoder: Factory[Encoder] = Recurrent
     reader: Factory[Encoder] | None = None
-    stack: list[Factory[Cell]] = field(default_factory=list)
+    stack: tuple[Factory[Cell], ...] = ()
     language: str = "en"
     seed: int = 1
     clip: PositiveFloat | None = 1.0
@@ -346,7 +346,15 @@ def test_arbitrary_data_is_read_or_rejected(node: object) -> None:
 
 
 def test_unsupported_annotations_are_rejected() -> None:
-    for annotation in (int | str, dict[str, int], Annotated[str, Ge(1)], Annotated[int, "doc"], bytes, tuple):
+    for annotation in (
+        int | str,
+        dict[str, int],
+        Annotated[str, Ge(1)],
+        Annotated[int, "doc"],
+        bytes,
+        tuple,
+        list[int],
+    ):
         with pytest.raises(TypeError):
             parse_annotation(annotation)
 

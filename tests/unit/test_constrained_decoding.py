@@ -16,7 +16,7 @@ import torch
 from unit.test_search import Toy
 from unit.translators import SENTENCE, untrained_translator
 from weft.checkpoints.trained_model import TrainedModel
-from weft.config.model_config import DecodingConfig
+from weft.config.inference_config import DecodingConfig
 from weft.core.codec import BOS, EOS, Codec
 from weft.core.errors import UserError
 from weft.core.state import Hypothesis

@@ -25,7 +25,7 @@ from unit.models import (
 )
 from weft.checkpoints.trained_model import TrainedModel
 from weft.cli.translate import parse_ensemble
-from weft.config.model_config import FusionConfig
+from weft.config.inference_config import FusionConfig
 from weft.core.codec import BOS, EOS
 from weft.core.errors import UserError
 from weft.core.padded import Padded
@@ -346,9 +346,9 @@ def test_command_line_options_are_parsed() -> None:
     ensemble = parse_ensemble([Path("x"), Path("y")], "1,2,0.5", "log-probabilities")
     assert ensemble == EnsembleOptions((Path("x"), Path("y")), (1.0, 2.0, 0.5), "log-probabilities")
     assert parse_ensemble([Path("x")], None, None) == EnsembleOptions((Path("x"),), None, "probabilities")
-    with pytest.raises(UserError, match="--weights needs several models: add --ensemble MODEL, or omit"):
+    with pytest.raises(UserError, match="--weights needs --ensemble MODEL: add it, or omit"):
         parse_ensemble(None, "1", None)
-    with pytest.raises(UserError, match="--mean needs several models: add --ensemble MODEL, or omit"):
+    with pytest.raises(UserError, match="--mean needs --ensemble MODEL: add it, or omit"):
         parse_ensemble([], None, "probabilities")
     with pytest.raises(UserError, match="--weights 1;2: must be numbers separated by commas"):
         parse_ensemble([Path("x")], "1;2", None)

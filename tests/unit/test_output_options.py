@@ -13,7 +13,7 @@ from torch import Tensor
 
 from unit.models import BAHDANAU, CTC, SUTSKEVER, TRANSFORMER, letter_tokenizer, save_model_folder, untrained_model
 from weft.checkpoints.trained_model import TrainedModel
-from weft.cli.translate import OutputFlags, parse_output_options
+from weft.cli.translate import OutputFlags, parse_output_options, translate
 from weft.core.errors import UserError
 from weft.core.state import Hypothesis, State, StepFunction
 from weft.decoding.beam import BeamSearch
@@ -282,13 +282,14 @@ def test_alignments_are_written_to_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("flags", "message"),
+    ("options", "message"),
     [
-        (OutputFlags(False, None, True, None, False, None), "--attention needs --json"),
-        (OutputFlags(False, None, False, 3, False, None), "--top-tokens needs --json"),
-        (OutputFlags(True, None, False, None, False, Path("x")), "add --replace-unknown, or omit --dictionary"),
+        ({"attention": True}, "--attention needs --json: add it, or omit --attention"),
+        ({"top_tokens": 3}, "--top-tokens needs --json"),
+        ({"n_best": 3}, "--n-best needs --json or --interactive"),
+        ({"json": True, "dictionary": Path("x")}, "--dictionary needs --replace-unknown"),
     ],
 )
-def test_missing_companion_option_is_reported(flags: OutputFlags, message: str) -> None:
+def test_missing_companion_option_is_reported(options: dict[str, Any], message: str) -> None:
     with pytest.raises(UserError, match=message):
-        flags.check()
+        translate(Path("model"), **options)

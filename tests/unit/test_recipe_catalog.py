@@ -29,5 +29,5 @@ def test_file_of_the_user_takes_precedence(tmp_path: Path, monkeypatch: pytest.M
 def test_closest_name_is_suggested(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for find in (find_recipe, lambda name: is_recipe_argument([name])):
-        with pytest.raises(UserError, match=r"multi30k-en-d\b.* Did you mean multi30k-en-de\?"):
+        with pytest.raises(UserError, match=r'multi30k-en-d\b.*; did you mean "multi30k-en-de"\?'):
             find("multi30k-en-d")

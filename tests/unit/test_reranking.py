@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from unit.models import BAHDANAU, LANGUAGE, TRANSFORMER, letter_tokenizer, save_model_folder, untrained_model
-from weft.cli.rerank import rerank
+from weft.cli.score import rerank
 from weft.core.errors import UserError
 from weft.decoding.beam import BeamSearch
 from weft.inference.reranking import LISTS_PER_WINDOW, RerankedLine, make_reranker

@@ -2,18 +2,17 @@
 
 from collections import Counter
 from functools import partial
-from typing import cast
 
 import pytest
 import torch
 from torch import Tensor
 
 from unit.test_search import LIMIT, LINES, Toy, fixed
-from weft.config.field_types import ComponentFactory, unwrap_factory
-from weft.core.annotations import Factory
+from weft.config.schema import unwrap_factory
 from weft.core.codec import BOS, EOS, PAD
 from weft.core.errors import UserError
 from weft.core.padded import Padded
+from weft.core.setting_types import Factory
 from weft.core.state import BankTransitions, Hypothesis, State, StepOutput
 from weft.decoding.beam import BeamSearch
 from weft.decoding.constraints.prefix import continue_prefix
@@ -186,7 +185,7 @@ def test_continuations_of_a_prefix_have_the_scores_of_the_full_output(search: Se
 
 def test_n_best_applies_to_sampling_and_turns_greedy_into_beam_search() -> None:
     def changed(search: Factory[Search], beam: int | None, n_best: int | None) -> tuple[object, dict[str, object]]:
-        return unwrap_factory(cast(ComponentFactory, with_beam(search, BeamSearch, beam, n_best)))
+        return unwrap_factory(with_beam(search, BeamSearch, beam, n_best))
 
     sampling = partial(Sampling, top_k=5)
     assert changed(sampling, None, 3) == (Sampling, {"top_k": 5, "n_best": 3})

@@ -33,7 +33,7 @@ from weft.checkpoints.model_folder import (
     read_config,
     save_tokenizers,
 )
-from weft.config.model_config import InferenceConfig
+from weft.config.inference_config import InferenceConfig
 from weft.config.registry import REGISTRY
 from weft.config.serialization import from_dict, to_dict
 from weft.core.codec import Codec

@@ -1,7 +1,5 @@
 """`weft check`: data quality checks."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,13 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from weft.cli.options import JsonOption, split_settings
+from weft.cli.options import JsonOption, require_option, split_settings
 from weft.core.errors import UserError
 
 if TYPE_CHECKING:
     from weft.core.codec import Modality
     from weft.data.checks.quality_check import CheckInputs
-    from weft.data.data_config import DataConfig
 
 PROGRESS_INTERVAL = 4096 * 64  # pairs between two progress messages
 USAGE = (
@@ -60,8 +57,7 @@ def check(
     files, settings = split_settings(data)
     if not files:
         raise UserError(USAGE)
-    if ignore and fix is None:
-        raise UserError("--ignore only affects --fix: add --fix FOLDER, or omit --ignore.")
+    require_option("--fix FOLDER", fix, {"--ignore": ignore})
     ignored = parse_ignored_kinds(ignore or [])
     inputs = read_check_inputs(files, settings, {"valid": valid or [], "test": test or []}, tokenizer)
     if fix is not None:
@@ -80,11 +76,11 @@ def check(
 
 def read_check_inputs(
     names: Sequence[str], settings: Sequence[str], held_out: Mapping[str, Sequence[str]], tokenizer: Path | None
-) -> CheckInputs:
+) -> "CheckInputs":
     """Collect the data to check.
 
     names: a recipe, or data files. settings: changes to the recipe. held_out: files of valid and test. tokenizer: a
-    run or model folder.
+    run or model folder; by default the model that training would start from.
     """
     from weft.checkpoints.manifest import check_manifest
     from weft.checkpoints.model_folder import find_model, load_tokenizers
@@ -94,9 +90,17 @@ def read_check_inputs(
 
     data = DataConfig(train=tuple(names))
     source: Modality = "text"
-    if is_recipe_argument(names) or settings:
-        data, source, initial_model = _read_recipe(names, settings)
-        tokenizer = tokenizer or initial_model
+    is_recipe = is_recipe_argument(names)
+    if is_recipe or settings:
+        from weft.config.recipe import load_recipe
+        from weft.text.text_config import source_modality
+
+        recipe = load_recipe(Path(names[0]) if is_recipe else {"data": {"train": [*names]}}, settings)
+        data, source = recipe.data, source_modality(recipe.text)
+        if not data.files().get("train"):
+            raise UserError("data.train: names no files, so there is nothing to check")
+        if tokenizer is None and recipe.train.initial_model is not None:
+            tokenizer = Path(recipe.train.initial_model).expanduser()
     files = data.files() | {split: [list(map(Path, paths))] for split, paths in held_out.items() if paths}
     splits = {split: list_corpus_files(corpora, data) for split, corpora in files.items()}
     if tokenizer is None:
@@ -104,23 +108,6 @@ def read_check_inputs(
     folder = find_model(tokenizer)
     check_manifest(folder)
     return CheckInputs(splits, data, source, load_tokenizers(folder))
-
-
-def _read_recipe(names: Sequence[str], settings: Sequence[str]) -> tuple[DataConfig, Modality, Path | None]:
-    """The data settings of a recipe, and the model that training would start from; files have the defaults."""
-    from weft.config.recipe import load_recipe
-    from weft.config.recipe_catalog import is_recipe_argument
-    from weft.text.text_config import source_modality
-
-    if is_recipe_argument(names):
-        recipe = load_recipe(Path(names[0]), settings)
-    else:
-        quoted = ", ".join("'" + name.replace("'", "''") + "'" for name in names)  # any text as YAML
-        recipe = load_recipe({}, [f"data.train=[{quoted}]", *settings])
-    if not recipe.data.files().get("train"):
-        raise UserError("data.train: names no files, so there is nothing to check")
-    start = recipe.train.initial_model
-    return recipe.data, source_modality(recipe.text), None if start is None else Path(start).expanduser()
 
 
 def _print_progress(name: str, done: int) -> None:

@@ -1,7 +1,5 @@
 """`weft datasets`: list and download datasets."""
 
-from __future__ import annotations
-
 import shlex
 import sys
 from pathlib import Path
@@ -41,13 +39,16 @@ def download(
     print("Try it:", *example_commands(folder), sep="\n  ")
 
 
-def example_commands(dataset: DatasetFolder) -> list[str]:
+def example_commands(dataset: "DatasetFolder") -> list[str]:
     """Return shell commands that train a model on a dataset and test it."""
+    run = Path("runs") / dataset.entry.name
+    train = training_command(dataset, dataset.entry.minutes, run)
+    return [shlex.join(train), shlex.join(["weft", "evaluate", str(run), str(dataset.test)])]
+
+
+def training_command(dataset: "DatasetFolder", minutes: float, out: Path) -> list[str]:
+    """Return `weft train FILE SETTING --minutes N --out FOLDER`."""
     from weft.config.yaml_files import dump_yaml_inline
 
-    run = str(Path("runs") / dataset.entry.name)
-    train = ["weft", "train", str(dataset.train), f"data.valid={dump_yaml_inline([str(dataset.valid)])}"]
-    return [
-        shlex.join([*train, "--minutes", str(dataset.entry.minutes), "--out", run]),
-        shlex.join(["weft", "evaluate", run, str(dataset.test)]),
-    ]
+    valid = f"data.valid={dump_yaml_inline([str(dataset.valid)])}"
+    return ["weft", "train", str(dataset.train), valid, "--minutes", f"{minutes:g}", "--out", str(out)]

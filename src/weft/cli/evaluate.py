@@ -1,25 +1,33 @@
-"""`weft evaluate`: score a model or a file of translations."""
+"""`weft evaluate`, `weft compare` and `weft edit-distance`: compare outputs with references."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from weft.cli.options import (
-    BeamOption,
-    DeviceOption,
-    JsonOption,
-    LowercaseOption,
-    MetricOption,
-    SetOption,
-    StemOption,
-    SynonymsOption,
-    TokenizeOption,
-    check_tokenize_option,
-    parse_metric_options,
-    refuse_options,
-)
+from weft.cli.options import BeamOption, DeviceOption, JsonOption, SetOption, refuse_options, require_option
 from weft.core.errors import UserError
+
+if TYPE_CHECKING:
+    from weft.metrics.scores import MetricOptions
+
+MetricOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="bleu, chrf, ter, meteor, exact, wer, cer, per, repetition, copy, numbers, addresses. Repeatable."
+    ),
+]
+LowercaseOption = Annotated[bool, typer.Option("--lowercase", help="Ignore case.")]
+TokenizeOption = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The sacrebleu tokenizer, such as intl, zh or char. Default: 13a.")
+]
+StemOption = Annotated[
+    str | None, typer.Option(metavar="LANGUAGE", help="The stemmer of METEOR, such as german. Default: porter.")
+]
+SynonymsOption = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Synonyms for METEOR, a set of words per line.")
+]
 
 
 def evaluate(
@@ -81,3 +89,110 @@ def evaluate(
             refuse_options(f"{system} is a file of translations", model_options, "for a model")
             scores = evaluate_file(system, files, metrics, metric_options)
     print(scores_to_json(scores) if json else format_scores(scores))
+
+
+def compare(
+    references: Annotated[
+        Path, typer.Argument(metavar="REFERENCES", help="A file of references, or a .tsv with sources and references.")
+    ],
+    systems: Annotated[
+        list[Path], typer.Argument(metavar="SYSTEM", help="Files of translations, compared with the first.")
+    ],
+    source: Annotated[Path | None, typer.Option(metavar="FILE", help="The source text.")] = None,
+    reference: Annotated[
+        list[Path] | None, typer.Option(metavar="FILE", help="More references of the same lines. Repeatable.")
+    ] = None,
+    train: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Target training text, for scores by word frequency.")
+    ] = None,
+    metric: MetricOption = None,
+    test: Annotated[
+        Literal["bootstrap", "randomization"], typer.Option(help="The significance test of differences.")
+    ] = "randomization",
+    samples: Annotated[
+        int | None, typer.Option(min=100, help="The number of samples. Default: 1000, and 10000 for randomization.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="The seed of the samples.")] = 12345,
+    lowercase: LowercaseOption = False,
+    tokenize: TokenizeOption = None,
+    stem: StemOption = None,
+    synonyms: SynonymsOption = None,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a page with example sentences.")] = None,
+    sentence_metric: Annotated[
+        str | None, typer.Option(metavar="METRIC", help="The metric of single sentences on that page. Default: chrf.")
+    ] = None,
+    sentences: Annotated[
+        int | None, typer.Option(min=1, help="The number of sentences of each kind on that page. Default: 10.")
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Compare systems on the same lines: scores, confidence intervals, significance, and where they differ."""
+    from weft.core.files import check_output_file
+    from weft.data.text_files import read_lines
+    from weft.metrics.comparison import Comparison, ComparisonSettings, compare_systems
+    from weft.metrics.references import read_comparison_data
+    from weft.metrics.score_report import comparison_to_json, format_comparison
+    from weft.metrics.significance import BOOTSTRAP_SAMPLES, RANDOMIZATION_TRIALS
+    from weft.visualize.comparison_page import write_comparison_page
+
+    require_option("--html FILE", html, {"--sentence-metric": sentence_metric, "--sentences": sentences})
+    inputs = [references, *(reference or []), *systems, source, train, synonyms]
+    check_output_file(html, [file for file in inputs if file is not None])
+    metrics, sentence_metric = metric or ["bleu", "chrf", "ter"], sentence_metric or "chrf"
+    options = parse_metric_options([*metrics, sentence_metric], lowercase, tokenize, stem, synonyms)
+    settings = ComparisonSettings(
+        metrics, options, test, samples or BOOTSTRAP_SAMPLES, samples or RANDOMIZATION_TRIALS, seed
+    )
+    data = read_comparison_data([references, *(reference or [])], systems, source)
+
+    def run_comparison() -> Comparison:
+        return compare_systems(data, settings, None if train is None else read_lines(train))
+
+    if html is None:
+        comparison = run_comparison()
+    else:
+        comparison = write_comparison_page(run_comparison, html, sentence_metric, sentences or 10)
+    print(comparison_to_json(comparison) if json else format_comparison(comparison))
+
+
+def edit_distance(
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="The string to edit, in quotation marks.")],
+    target: Annotated[str, typer.Argument(metavar="TARGET", help="The result of the edits.")],
+    insert: Annotated[float, typer.Option(min=0.0, help="The cost of an insertion.")] = 1.0,
+    delete: Annotated[float, typer.Option(min=0.0, help="The cost of a deletion.")] = 1.0,
+    substitute: Annotated[float, typer.Option(min=0.0, help="The cost of a substitution.")] = 1.0,
+    words: Annotated[bool, typer.Option("--words", help="Edit words instead of characters.")] = False,
+) -> None:
+    """Show the edit distance between two strings: the table, the cheapest path through it, and the edits."""
+    from weft.metrics.edit_distance import EditCosts, format_edit_table
+
+    units, other = (source.split(), target.split()) if words else (list(source), list(target))
+    print(format_edit_table(units, other, EditCosts(insert, delete, substitute)))
+
+
+def parse_metric_options(
+    metrics: Sequence[str], lowercase: bool, tokenize: str | None, stem: str | None, synonyms: Path | None
+) -> "MetricOptions":
+    """Check the metric options of `weft evaluate` and `weft compare` before any work is done."""
+    from weft.metrics.corpus_metrics import check_metrics
+    from weft.metrics.meteor import read_synonyms
+    from weft.metrics.scores import DEFAULT_OPTIONS, NO_SYNONYMS, MetricOptions
+
+    require_option("--metric meteor", "meteor" in metrics, {"--stem": stem, "--synonyms": synonyms})
+    options = MetricOptions(
+        lowercase=lowercase,
+        tokenize=tokenize or DEFAULT_OPTIONS.tokenize,
+        stem=stem or DEFAULT_OPTIONS.stem,
+        synonyms=NO_SYNONYMS if synonyms is None else read_synonyms(synonyms),
+    )
+    check_metrics(metrics, options)
+    return options
+
+
+def check_tokenize_option(tokenize: str | None, metrics: Sequence[str]) -> None:
+    """Raise UserError if --tokenize has no effect on any of the metrics."""
+    from weft.metrics.corpus_metrics import METRICS
+
+    if tokenize is not None and not any(METRICS[name].uses_tokenizer for name in metrics):
+        names = ", ".join(name for name, metric in METRICS.items() if metric.uses_tokenizer)
+        raise UserError(f"--tokenize only affects {names}: add one of them with --metric, or omit --tokenize.")

@@ -1,7 +1,5 @@
 """`weft finetune`: fine-tune a model."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -59,7 +57,7 @@ def finetune(
         print(table)
 
 
-def _parse_slots(text: str) -> tuple[Slot, ...]:
+def _parse_slots(text: str) -> "tuple[Slot, ...]":
     """Parse names of slots that are separated by commas."""
     from weft.models.model import SLOTS
 

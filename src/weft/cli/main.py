@@ -1,4 +1,6 @@
-"""The command line: one file per command, which imports what it needs inside its function so that --help is fast."""
+"""The command line. Two rules keep --help fast: a command imports what it needs inside its function, and no file of
+commands postpones annotations (`from __future__ import annotations`), which Typer would have to evaluate.
+"""
 
 import io
 import shutil
@@ -8,29 +10,22 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from weft.cli.calibrate import calibrate
 from weft.cli.check import check
-from weft.cli.compare import compare
 from weft.cli.complete import complete
 from weft.cli.datasets import datasets_app
 from weft.cli.demo import demo
-from weft.cli.distance import distance
+from weft.cli.deployment import calibrate, export, shortlist
 from weft.cli.distill import distill
-from weft.cli.evaluate import evaluate
-from weft.cli.export import export
+from weft.cli.evaluate import compare, edit_distance, evaluate
 from weft.cli.finetune import finetune
 from weft.cli.inspect_command import inspect_app
 from weft.cli.noise import noise
-from weft.cli.recipes import recipes
-from weft.cli.report import report
-from weft.cli.rerank import rerank
-from weft.cli.score import score
+from weft.cli.recipes import recipes, show
+from weft.cli.runs import report, watch
+from weft.cli.score import rerank, score
 from weft.cli.serve import serve
-from weft.cli.shortlist import shortlist
-from weft.cli.show import show
 from weft.cli.train import train
 from weft.cli.translate import translate
-from weft.cli.watch import watch
 from weft.core.errors import UserError
 from weft.core.extras import missing_module_error
 from weft.core.hardware import keep_freed_memory
@@ -46,7 +41,7 @@ app = typer.Typer(
 
 TRAINING = (check, train, finetune, distill, recipes, watch, report)
 INFERENCE = (translate, serve, complete, rerank, score, calibrate, shortlist, export)
-EVALUATION = (evaluate, compare, distance)
+EVALUATION = (evaluate, compare, edit_distance)
 OTHERS = (show, noise, demo)
 for command in (*TRAINING, *INFERENCE, *EVALUATION, *OTHERS):
     app.command()(command)

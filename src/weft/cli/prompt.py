@@ -112,9 +112,7 @@ def _find_command(name: str) -> PromptCommand:
 
 def search_settings(translator: Translator) -> dict[str, Any]:
     """Return the search, or the frame decoder of a model without a decoder, as in a recipe."""
-    settings = translator.settings
-    search = settings.search if _search_key(translator) == "search" else settings.frame_decoder
-    node: dict[str, Any] = to_dict(search, REGISTRY)
+    node: dict[str, Any] = to_dict(translator.settings, REGISTRY)[_search_key(translator)]
     return node
 
 

@@ -38,8 +38,12 @@ class CellFlow:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         widths = [max(part.cell_len for part in cell) for cell in self.cells]
         for row in fit_rows(widths, options.max_width):
+            table = make_table()
+            for _ in row:
+                table.add_column(no_wrap=True)
             for parts in zip(*(self.cells[number] for number in row), strict=True):
-                yield _join_cells(parts, [widths[number] for number in row])
+                table.add_row(*parts)
+            yield indent(table)
 
 
 class WeightTable:
@@ -53,14 +57,14 @@ class WeightTable:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         names, widths = max(name.cell_len for name in self.rows), [max(name.cell_len, 3) for name in self.columns]
         for part in balance_rows(widths, options.max_width - names - 1):
-            cells = [names, *(widths[column] for column in part)]
-            yield Text("")
-            yield _join_cells(
-                [Text(""), *(_align_right(self.columns[column], widths[column]) for column in part)], cells, 1
-            )
+            table = make_table("left", gap=1, no_wrap=True)
+            for column in part:
+                table.add_column(justify="right", min_width=widths[column], no_wrap=True)
+            table.add_row("", *(self.columns[column] for column in part))
             for name, row in zip(self.rows, self.values, strict=True):
-                weights = (_align_right(_format_weight(row[column]), widths[column]) for column in part)
-                yield _join_cells([name, *weights], cells, 1)
+                table.add_row(name, *(_format_weight(row[column]) for column in part))
+            yield Text("")
+            yield indent(table)
 
 
 def fit_rows(widths: Sequence[int], width: int, gap: int = CELL_GAP) -> list[list[int]]:
@@ -81,23 +85,12 @@ def balance_rows(widths: Sequence[int], width: int) -> list[list[int]]:
     return next((rows for rows in narrower if len(rows) == len(widest)), widest)
 
 
-def _join_cells(parts: Sequence[Text], widths: Sequence[int], gap: int = CELL_GAP) -> Text:
-    line = Text(" " * INDENT, no_wrap=True)
-    for part, width in zip(parts, widths, strict=True):
-        line.append_text(part).append(" " * (width - part.cell_len + gap))
-    line.rstrip()
-    return line
-
-
-def _align_right(text: Text, width: int) -> Text:
-    return Text(" " * (width - text.cell_len)).append_text(text)
-
-
 def _format_weight(value: float) -> Text:
     """A percentage; larger ones are more prominent."""
     if value < MIN_SHARE:
         return Text("·", "dim")
-    return Text(f"{100 * value:.0f}", next(style for least, style in WEIGHT_STYLES if value >= least))
+    style = next(style for least, style in WEIGHT_STYLES if value >= least)
+    return Text.assemble((f"{100 * value:.0f}", style))  # a style of the whole text would fill the cell
 
 
 def _format_probability(value: float) -> Text:
@@ -205,8 +198,8 @@ def render_all_alternatives(annotated: AnnotatedTranslation) -> RenderableType:
     return with_blank_lines(indent(table))
 
 
-def make_table(*columns: JustifyMethod, no_wrap: bool = False) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), show_header=False, pad_edge=False)
+def make_table(*columns: JustifyMethod, gap: int = CELL_GAP, no_wrap: bool = False) -> Table:
+    table = Table(box=None, padding=(0, gap, 0, 0), show_header=False, pad_edge=False)
     for justify in columns:
         table.add_column(justify=justify, no_wrap=no_wrap)
     return table

@@ -1,7 +1,5 @@
 """`weft serve`: serve models over HTTP."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -84,7 +82,7 @@ def serve(
         run_server(context, listener, hosts, RELOAD_SECONDS if reload else None)
 
 
-def _language_pairs(models: list[Path], languages: list[str] | None) -> list[LanguagePair]:
+def _language_pairs(models: list[Path], languages: list[str] | None) -> "list[LanguagePair]":
     """The languages of each model, from --languages or from its recipe."""
     from weft.checkpoints.model_folder import read_model_folder
     from weft.data.languages import infer_language_pair, parse_language_pair

@@ -2,8 +2,6 @@
 interactive prompt.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
@@ -22,6 +20,7 @@ from weft.cli.options import (
     SetOption,
     parse_weights,
     refuse_options,
+    require_option,
 )
 from weft.core.errors import UserError
 
@@ -35,84 +34,70 @@ if TYPE_CHECKING:
 
 EnsembleMean = Literal["probabilities", "log-probabilities"]
 
-InputArgument = Annotated[
-    Path | None, typer.Argument(metavar="INPUT", help="The text to translate. Default: standard input.")
-]
-InteractiveOption = Annotated[
-    bool, typer.Option("--interactive", "-i", help="Type sentences, see probabilities, and choose other words.")
-]
-JsonLinesOption = Annotated[
-    bool, typer.Option("--json", help="Write JSON lines, with scores, tokens and alternatives.")
-]
-ParagraphsOption = Annotated[
-    bool, typer.Option("--paragraphs", help="Split lines into sentences, translate each, and keep the layout.")
-]
-LanguageOption = Annotated[
-    str | None, typer.Option(help="The source language for --paragraphs, for example de or pt-BR. Default: en.")
-]
-GlossaryOption = Annotated[
-    Path | None, typer.Option("--glossary", metavar="FILE", help="Required translations: term, tab, translation.")
-]
-PrefixOption = Annotated[str | None, typer.Option(metavar="TEXT", help="A text that every output begins with.")]
-JsonInputOption = Annotated[
-    bool, typer.Option("--json-input", help='Read a JSON object per line: {"text": ..., "include": [...], ...}.')
-]
-ProtectOption = Annotated[
-    str | None, typer.Option(metavar="KIND,KIND,...", help="Copy urls, emails, numbers, placeholders, markup; or all.")
-]
-AlignmentsOption = Annotated[
-    Path | None, typer.Option("--alignments", metavar="FILE", help="Also write word alignments, such as 0-0 1-2.")
-]
-AttentionOption = Annotated[bool, typer.Option("--attention", help="Add the attention of each token to --json.")]
-TopTokensOption = Annotated[
-    int | None, typer.Option(min=1, metavar="N", help="Add the N most probable tokens at each position to --json.")
-]
-ReplaceUnknownOption = Annotated[
-    bool, typer.Option("--replace-unknown", help="Replace an unknown word by the source word with the most attention.")
-]
-DictionaryOption = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Translations for --replace-unknown: word, tab, translation.")
-]
-NBestOption = Annotated[int | None, typer.Option(min=1, help="The number of alternatives in --json or --interactive.")]
-EnsembleOption = Annotated[
-    list[Path] | None, typer.Option("--ensemble", metavar="MODEL", help="Another model for an ensemble. Repeatable.")
-]
-WeightsOption = Annotated[
-    str | None, typer.Option(metavar="W1,W2,...", help="The weight of each model of the ensemble. Default: all equal.")
-]
-MeanOption = Annotated[EnsembleMean | None, typer.Option(help="What the ensemble averages. Default: probabilities.")]
-ShortlistOption = Annotated[bool, typer.Option("--shortlist", help="Use the shortlist of weft shortlist.")]
-VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Report the backend and why it was chosen.")]
-
 
 def translate(
     model: ModelArgument,
-    input_file: InputArgument = None,
+    input_file: Annotated[
+        Path | None, typer.Argument(metavar="INPUT", help="The text to translate. Default: standard input.")
+    ] = None,
     output: OutputOption = None,
-    interactive: InteractiveOption = False,
-    json: JsonLinesOption = False,
-    paragraphs: ParagraphsOption = False,
-    language: LanguageOption = None,
-    glossary: GlossaryOption = None,
-    prefix: PrefixOption = None,
-    json_input: JsonInputOption = False,
-    protect: ProtectOption = None,
-    alignments: AlignmentsOption = None,
-    attention: AttentionOption = False,
-    top_tokens: TopTokensOption = None,
-    replace_unknown: ReplaceUnknownOption = False,
-    dictionary: DictionaryOption = None,
+    interactive: Annotated[
+        bool, typer.Option("--interactive", "-i", help="Type sentences, see probabilities, and choose other words.")
+    ] = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="Write JSON lines, with scores, tokens and alternatives.")
+    ] = False,
+    paragraphs: Annotated[
+        bool, typer.Option("--paragraphs", help="Split lines into sentences, translate each, and keep the layout.")
+    ] = False,
+    language: Annotated[
+        str | None, typer.Option(help="The source language for --paragraphs, for example de or pt-BR. Default: en.")
+    ] = None,
+    glossary: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Required translations: term, tab, translation.")
+    ] = None,
+    prefix: Annotated[str | None, typer.Option(metavar="TEXT", help="A text that every output begins with.")] = None,
+    json_input: Annotated[
+        bool, typer.Option("--json-input", help='Read a JSON object per line: {"text": ..., "include": [...], ...}.')
+    ] = False,
+    protect: Annotated[
+        str | None,
+        typer.Option(metavar="KIND,KIND,...", help="Copy urls, emails, numbers, placeholders, markup; or all."),
+    ] = None,
+    alignments: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also write word alignments, such as 0-0 1-2.")
+    ] = None,
+    attention: Annotated[bool, typer.Option("--attention", help="Add the attention of each token to --json.")] = False,
+    top_tokens: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Add the N most probable tokens at each position to --json.")
+    ] = None,
+    replace_unknown: Annotated[
+        bool,
+        typer.Option("--replace-unknown", help="Replace an unknown word by the source word with the most attention."),
+    ] = False,
+    dictionary: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Translations for --replace-unknown: word, tab, translation.")
+    ] = None,
     beam: BeamOption = None,
-    n_best: NBestOption = None,
-    ensemble: EnsembleOption = None,
-    weights: WeightsOption = None,
-    mean: MeanOption = None,
+    n_best: Annotated[
+        int | None, typer.Option(min=1, help="The number of alternatives in --json or --interactive.")
+    ] = None,
+    ensemble: Annotated[
+        list[Path] | None, typer.Option(metavar="MODEL", help="Another model for an ensemble. Repeatable.")
+    ] = None,
+    weights: Annotated[
+        str | None,
+        typer.Option(metavar="W1,W2,...", help="The weight of each model of the ensemble. Default: all equal."),
+    ] = None,
+    mean: Annotated[
+        EnsembleMean | None, typer.Option(help="What the ensemble averages. Default: probabilities.")
+    ] = None,
     settings: SetOption = None,
     backend: BackendOption = "auto",
     precision: PrecisionOption = None,
-    shortlist: ShortlistOption = False,
+    shortlist: Annotated[bool, typer.Option("--shortlist", help="Use the shortlist of weft shortlist.")] = False,
     device: DeviceOption = "auto",
-    verbose: VerboseOption = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Report the backend and why it was chosen.")] = False,
 ) -> None:
     """Translate text, one output line per input line."""
     from weft.core.files import check_output_files
@@ -120,24 +105,24 @@ def translate(
     from weft.inference.translation_io import write_paragraphs, write_translations
     from weft.text.sentences import SentenceSplitter
 
-    flags = OutputFlags(json, alignments, attention, top_tokens, replace_unknown, dictionary)
     if interactive:
         files = {"INPUT": input_file, "--output": output, "--paragraphs": paragraphs, "--language": language}
         files |= {"--json": json, "--json-input": json_input, "--alignments": alignments, "--attention": attention}
         _check_interactive_options({**files, "--top-tokens": top_tokens}, backend, precision, protect)
-    elif n_best is not None and not json:
-        raise UserError("--n-best needs --json or --interactive: add one of them, or omit --n-best.")
-    _check_paragraph_options(paragraphs, language, json_input, alignments)
-    flags.check()
+    require_option("--json or --interactive", json or interactive, {"--n-best": n_best})
+    require_option("--json", json, {"--attention": attention, "--top-tokens": top_tokens})
+    require_option("--replace-unknown", replace_unknown, {"--dictionary": dictionary})
+    require_option("--paragraphs", paragraphs, {"--language": language})
+    if paragraphs:
+        _check_paragraph_options(json_input, alignments)
     inputs = [file for file in (glossary, dictionary) if file is not None]
     check_output_files([output, alignments], [input_file, *inputs])
     reader = _make_reader(glossary, prefix, json_input, protect)
-    splitter = SentenceSplitter(
-        "en" if language is None else language
-    )  # before the model is loaded, since the language may be unknown
+    splitter = SentenceSplitter("en" if language is None else language)  # an unknown language is reported first
     ensemble_options = parse_ensemble(ensemble, weights, mean)
+    flags = OutputFlags(json, alignments, attention, top_tokens, replace_unknown, dictionary)
 
-    def load() -> Translator:
+    def load() -> "Translator":
         from weft.inference.loader import load_translator
 
         translator = load_translator(
@@ -155,7 +140,9 @@ def translate(
         _print_backend("torch: --interactive is set", verbose)
         _start_prompt(load(), reader, settings or [], n_best)
         return
-    needs_torch = {**flags.needing_torch(reader), "--ensemble": ensemble, "--set": settings, "--n-best": n_best}
+    needs_torch: dict[str, object] = {"--json": json, "--alignments": alignments, "--replace-unknown": replace_unknown}
+    needs_torch |= {"--glossary": glossary, "--prefix": prefix, "--json-input": json_input, "--protect": protect}
+    needs_torch |= {"--ensemble": ensemble, "--set": settings, "--n-best": n_best}
     reasons = tuple(f"{option} is set" for option, value in needs_torch.items() if value)
     selected = select_backend(model, BackendOptions(backend, precision, beam, reasons, shortlist, device), load)
     _print_backend(selected.reason, verbose)
@@ -177,28 +164,8 @@ class OutputFlags(NamedTuple):
     replace_unknown: bool
     dictionary: Path | None
 
-    def check(self) -> None:
-        """Raise UserError if an option needs another one that is not set."""
-        for option, value in (("--attention", self.attention), ("--top-tokens", self.top_tokens is not None)):
-            if value and not self.json:
-                raise UserError(f"{option} needs --json: add --json, or omit {option}.")
-        if self.dictionary is not None and not self.replace_unknown:
-            raise UserError("--dictionary needs --replace-unknown: add --replace-unknown, or omit --dictionary.")
 
-    def needing_torch(self, reader: RequestReader) -> dict[str, object]:
-        """Return the values of the options that only the torch backend supports."""
-        return {
-            "--json": self.json,
-            "--alignments": self.alignments is not None,
-            "--replace-unknown": self.replace_unknown,
-            "--glossary": reader.glossary is not None,
-            "--prefix": reader.prefix,
-            "--json-input": reader.as_json,
-            "--protect": reader.protect,
-        }
-
-
-def parse_output_options(flags: OutputFlags, trained: TrainedModel) -> OutputOptions:
+def parse_output_options(flags: OutputFlags, trained: "TrainedModel") -> "OutputOptions":
     """Check the options against a model; --json includes alignments if the model has them."""
     from weft.decoding.constraints.glossary import read_dictionary
     from weft.inference.capabilities import attention_obstacle, check_output_options
@@ -219,7 +186,7 @@ def parse_output_options(flags: OutputFlags, trained: TrainedModel) -> OutputOpt
     )
 
 
-def _make_reader(glossary: Path | None, prefix: str | None, json_input: bool, protect: str | None) -> RequestReader:
+def _make_reader(glossary: Path | None, prefix: str | None, json_input: bool, protect: str | None) -> "RequestReader":
     from weft.decoding.constraints.glossary import read_glossary
     from weft.decoding.constraints.request import RequestReader
 
@@ -227,7 +194,7 @@ def _make_reader(glossary: Path | None, prefix: str | None, json_input: bool, pr
     return RequestReader(terms, prefix or "", as_json=json_input, protect=parse_protect(protect))
 
 
-def parse_protect(protect: str | None) -> tuple[SpanKind, ...]:
+def parse_protect(protect: str | None) -> "tuple[SpanKind, ...]":
     """Parse the kinds of spans of --protect."""
     from weft.text.protected_spans import SPAN_KINDS, parse_span_kinds
 
@@ -239,11 +206,11 @@ def parse_protect(protect: str | None) -> tuple[SpanKind, ...]:
         raise UserError(f"--protect {protect}: {error}") from error
 
 
-def parse_ensemble(models: list[Path] | None, weights: str | None, mean: EnsembleMean | None) -> EnsembleOptions | None:
+def parse_ensemble(
+    models: list[Path] | None, weights: str | None, mean: EnsembleMean | None
+) -> "EnsembleOptions | None":
     """Return the ensemble of --ensemble, --weights and --mean, or None if there is only one model."""
-    for option, value in (("--weights", weights), ("--mean", mean)):
-        if value is not None and not models:
-            raise UserError(f"{option} needs several models: add --ensemble MODEL, or omit {option}.")
+    require_option("--ensemble MODEL", models, {"--weights": weights, "--mean": mean})
     if not models:
         return None
     from weft.inference.ensemble import EnsembleOptions
@@ -260,19 +227,17 @@ def _check_interactive_options(
     refuse_options("--interactive shows single outputs", {"--protect": protect}, "for lines that may be split")
 
 
-def _check_paragraph_options(paragraphs: bool, language: str | None, json_input: bool, alignments: Path | None) -> None:
-    if language is not None and not paragraphs:
-        raise UserError("--language needs --paragraphs: add --paragraphs, or omit --language.")
-    if json_input and paragraphs:
+def _check_paragraph_options(json_input: bool, alignments: Path | None) -> None:
+    if json_input:
         raise UserError("--json-input has one sentence per line, but --paragraphs has several: omit one of the two.")
-    if alignments is not None and paragraphs:
+    if alignments is not None:
         raise UserError(
             "--alignments has a row per line, but --paragraphs translates each sentence of a line: omit one of the "
             "two. With --json, each sentence has its alignment."
         )
 
 
-def _start_prompt(translator: Translator, reader: RequestReader, settings: list[str], n_best: int | None) -> None:
+def _start_prompt(translator: "Translator", reader: "RequestReader", settings: list[str], n_best: int | None) -> None:
     """Run the interactive prompt; without --n-best it shows all outputs of the beam."""
     from weft.cli.prompt import PromptState, run_prompt, with_all_outputs
 

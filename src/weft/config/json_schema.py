@@ -2,7 +2,7 @@
 
 from typing import Any, TypeAlias
 
-from weft.config.field_types import (
+from weft.config.schema import (
     REQUIRED,
     ComponentType,
     DataclassType,
@@ -20,7 +20,7 @@ from weft.config.field_types import (
     unwrap_factory,
 )
 from weft.config.serialization import registered_name, to_plain
-from weft.config.values import type_adapter
+from weft.config.value_checks import type_adapter
 
 JsonSchema: TypeAlias = dict[str, Any]
 

@@ -5,7 +5,7 @@ from typing import TypeVar, cast
 
 from weft.config.registry import REGISTRY
 from weft.config.serialization import from_dict
-from weft.config.values import describe_found
+from weft.config.value_checks import describe_found
 from weft.config.yaml_files import MAX_DEPTH, PlainData, parse_yaml
 from weft.core.errors import ConfigError, ConfigProblem, UserError
 from weft.core.formatting import quote

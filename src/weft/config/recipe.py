@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from weft.config.model_config import InferenceConfig
+from weft.config.inference_config import InferenceConfig
 from weft.config.overrides import read_config
 from weft.config.recipe_catalog import find_recipe
 from weft.config.yaml_files import PlainData, read_yaml
-from weft.core.annotations import Factory, NonNegativeInt, PositiveFloat, PositiveInt
+from weft.core.setting_types import Factory, NonNegativeInt, PositiveFloat, PositiveInt
 from weft.decoding.beam import BeamSearch
 from weft.decoding.ctc_decoder import BestPathDecoder
 from weft.decoding.search import FrameDecoder, Search

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import NamedTuple
 
 from weft.core.errors import UserError
+from weft.core.formatting import did_you_mean
 from weft.data.pair_files import is_table_file
 from weft.data.text_files import COMPRESSED_SUFFIXES
 
@@ -36,9 +36,7 @@ def find_recipe(name: str | Path) -> Path:
     if path.suffix in YAML_SUFFIXES or path.is_file():
         return path
     if not _is_catalog_name(str(name)):
-        raise UserError(
-            f"{name}: no such recipe file or recipe name.{_closest(str(name))} `weft recipes` lists the names."
-        )
+        raise UserError(f"{name}: no such recipe file or name{_hint(str(name))} (`weft recipes` lists the names)")
     return RECIPES_FOLDER / f"{name}.yaml"
 
 
@@ -54,12 +52,12 @@ def is_recipe_argument(names: Sequence[str]) -> bool:
             "A setting looks like train.seed=2."
         )
     if not recipes and len(names) != 2 and not (len(names) == 1 and is_table_file(names[0])):
-        hint = " For many files use one pattern in quotes, as in 'shards/*.en'." if len(names) > 2 else ""
-        hint = hint or _closest(names[0]) if names else hint
+        many = "; for many files use one pattern in quotes, as in 'shards/*.en'"
+        hint = many if len(names) > 2 else _hint(" ".join(names))
         raise UserError(
-            f"{', '.join(names)}: neither data nor a recipe.{hint} Data is two text files, one .tsv or one .jsonl "
-            f"(each may end in {COMPRESSED_SUFFIXES}). A recipe is a .yaml file or a name from `weft recipes`. "
-            "A setting looks like train.seed=2."
+            f"{', '.join(names)}: neither data nor a recipe{hint} (data is two text files, one .tsv or one .jsonl, "
+            f"each may end in {COMPRESSED_SUFFIXES}; a recipe is a .yaml file or a name from `weft recipes`; a setting "
+            "looks like train.seed=2)"
         )
     return bool(recipes)
 
@@ -68,6 +66,5 @@ def _is_catalog_name(name: str) -> bool:
     return "/" not in name and not Path(name).exists() and (RECIPES_FOLDER / f"{name}.yaml").is_file()
 
 
-def _closest(name: str) -> str:
-    close = get_close_matches(name, [path.stem for path in RECIPES_FOLDER.glob("*.yaml")], n=1)
-    return f" Did you mean {close[0]}?" if close else ""
+def _hint(name: str) -> str:
+    return did_you_mean(name, (path.stem for path in RECIPES_FOLDER.glob("*.yaml")))

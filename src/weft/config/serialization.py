@@ -6,12 +6,11 @@ type's own defaults.
 """
 
 import functools
-from collections.abc import Collection, Iterator, Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any, TypeVar, cast
 
-from weft.config.field_types import (
+from weft.config.schema import (
     REQUIRED,
-    ComponentFactory,
     ComponentType,
     DataclassType,
     FieldType,
@@ -27,7 +26,7 @@ from weft.config.field_types import (
     is_factory,
     unwrap_factory,
 )
-from weft.config.values import check_literal, check_scalar, describe_expected, describe_found
+from weft.config.value_checks import check_value, describe_expected, describe_found
 from weft.core.errors import ConfigError, ConfigProblem, UserError
 from weft.core.formatting import did_you_mean, quote, quote_all
 
@@ -68,7 +67,7 @@ def _record_to_dict(value: Any, registry: Registry) -> dict[str, Any]:
     return {name: to_plain(getattr(value, name), setting.type, registry) for name, setting in settings.items()}
 
 
-def _component_to_dict(factory: ComponentFactory, role: type, registry: Registry) -> dict[str, Any]:
+def _component_to_dict(factory: Callable[..., Any], role: type, registry: Registry) -> dict[str, Any]:
     kind, arguments = unwrap_factory(factory)
     settings = constructor_settings(kind)
     values = {name: setting.default for name, setting in settings.items()} | arguments
@@ -87,14 +86,12 @@ def registered_name(kind: type, role: type, registry: Registry) -> str:
 
 def from_dict(node: object, kind: type[ConfigT], registry: Registry) -> ConfigT:
     """Return the dataclass `kind` from plain data; raise ConfigError with all problems."""
-    value: ConfigT = _read(node, DataclassType(kind), registry)
-    return value
+    return cast(ConfigT, _read(node, DataclassType(kind), registry))
 
 
 def component_from_dict(node: object, role: type, registry: Registry) -> functools.partial[Any]:
     """Return a component factory from `recurrent` or `{type: recurrent, layers: 4}`."""
-    factory: functools.partial[Any] = _read(node, ComponentType(role), registry)
-    return factory
+    return cast("functools.partial[Any]", _read(node, ComponentType(role), registry))
 
 
 def _read(node: object, field_type: FieldType, registry: Registry) -> Any:
@@ -136,11 +133,7 @@ class _ConfigReader:
 
     def _leaf(self, node: object, field_type: ScalarType | LiteralType, place: str) -> Any:
         try:
-            return (
-                check_scalar(node, field_type)
-                if isinstance(field_type, ScalarType)
-                else check_literal(node, field_type)
-            )
+            return check_value(node, field_type)
         except UserError as error:
             return self._problem(place, str(error))
 
@@ -154,7 +147,7 @@ class _ConfigReader:
             self.read(item, item_type, _join_path(place, str(number)), REQUIRED)
             for number, (item, item_type) in enumerate(zip(node, item_types, strict=True))
         ]
-        return field_type.container(values)
+        return tuple(values)
 
     def _record(self, node: object, field_type: DataclassType, place: str, default: Any) -> Any:
         if not isinstance(node, Mapping):
@@ -172,31 +165,27 @@ class _ConfigReader:
 
     def _component(self, node: object, field_type: ComponentType, place: str, default: Any) -> Any:
         if isinstance(node, str):
-            return self._typed_component(node, {}, field_type, place)
+            return self._typed_component(node, {}, field_type.role, place)
         if not isinstance(node, Mapping):
             return self._mismatch(field_type, place, describe_found(node))
         if "type" in node:
             settings = {name: node[name] for name in node if name != "type"}
-            return self._typed_component(node["type"], settings, field_type, place)
+            return self._typed_component(node["type"], settings, field_type.role, place)
         if not is_factory(default):
-            return self._problem(
-                place, f'has no "type"; it should be one of {quote_all(self.registry[field_type.role])}'
-            )
+            names = quote_all(self.registry[field_type.role])
+            return self._problem(place, f'has no "type"; it should be one of {names}')
         kind, defaults = unwrap_factory(default)
         arguments = self._arguments(node, _with_defaults(constructor_settings(kind), defaults), place)
         return functools.partial(kind, **{**defaults, **arguments})
 
-    def _typed_component(
-        self, name: object, node: Mapping[Any, object], field_type: ComponentType, place: str
-    ) -> functools.partial[Any] | None:
-        components = self.registry[field_type.role]
+    def _typed_component(self, name: object, node: Mapping[Any, object], role: type, place: str) -> Any:
+        components = self.registry[role]
         names = quote_all(components)
         if not isinstance(name, str):
-            self._problem(_join_path(place, "type"), f"should be one of {names}, found {describe_found(name)}")
-            return None
+            text = f"should be one of {names}, found {describe_found(name)}"
+            return self._problem(_join_path(place, "type"), text)
         if name not in components:
-            self._problem(place, f"unknown type {quote(name)}{did_you_mean(name, components)} (types: {names})")
-            return None
+            return self._problem(place, f"unknown type {quote(name)}{did_you_mean(name, components)} (types: {names})")
         kind = components[name]
         return functools.partial(kind, **self._arguments(node, constructor_settings(kind), place))
 

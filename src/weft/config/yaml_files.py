@@ -3,14 +3,14 @@ torch.
 """
 
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 import yaml
 from yaml.constructor import SafeConstructor
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from yaml.reader import ReaderError
 
-from weft.config.values import describe_found
+from weft.config.value_checks import describe_found
 from weft.core.errors import UserError
 from weft.core.files import read_bounded
 from weft.core.formatting import quote
@@ -136,27 +136,15 @@ def _node_mapping(node: MappingNode, name: str) -> dict[str, PlainData]:
 
 def _node_scalar(node: ScalarNode, name: str) -> PlainData:
     """Read a scalar as safe_load does, except dates, which stay text: no setting is a date."""
-    constructor = SafeConstructor()
+    if node.tag.removeprefix(YAML_TAG_PREFIX) not in ("null", "bool", "int", "float"):
+        return str(node.value)
     try:
-        match node.tag.removeprefix(YAML_TAG_PREFIX):
-            case "null":
-                return None
-            case "bool":
-                return bool(constructor.construct_yaml_bool(node))
-            case "int":
-                return int(constructor.construct_yaml_int(node))
-            case "float":
-                return float(constructor.construct_yaml_float(node))
+        value: PlainData = SafeConstructor().construct_object(node)
     except ValueError:
         raise _yaml_error(name, node.start_mark, f"{quote(node.value)} is not a number that can be read") from None
-    return str(node.value)
+    return value
 
 
-class _YamlMark(Protocol):
-    line: int
-    column: int
-
-
-def _yaml_error(name: str, mark: _YamlMark | None, text: str) -> UserError:
+def _yaml_error(name: str, mark: yaml.Mark | None, text: str) -> UserError:
     where = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
     return UserError(f"{name}{where}: {text}")

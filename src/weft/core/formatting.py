@@ -41,12 +41,9 @@ def escape_unprintable(text: str) -> str:
 
 
 def _escape_character(letter: str) -> str:
-    number = ord(letter)
-    if 0xDC80 <= number <= 0xDCFF:
-        return f"\\x{number - 0xDC00:02x}"
-    if number < 0x100:
-        return f"\\x{number:02x}"
-    return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
+    if "\udc80" <= letter <= "\udcff":  # a byte that is not UTF-8, as Python decodes it with surrogateescape
+        return f"\\x{ord(letter) - 0xDC00:02x}"
+    return letter.encode("unicode_escape").decode()
 
 
 def quote(value: bool | int | float | str | None) -> str:

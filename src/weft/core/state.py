@@ -14,12 +14,13 @@ from torch import Tensor
 TensorTree: TypeAlias = "Tensor | tuple[TensorTree, ...]"  # axis 0 of every tensor is the batch
 
 
-def tree_map(function: Callable[[Tensor], Tensor], tree: TensorTree) -> TensorTree:
-    """Return the tree with `function` applied to every tensor."""
-    if isinstance(tree, Tensor):
-        return function(tree)
-    branches = [tree_map(function, branch) for branch in tree]
-    return type(tree)(*branches) if hasattr(tree, "_fields") else tuple(branches)
+def tree_map(function: Callable[..., Tensor], *trees: TensorTree) -> TensorTree:
+    """Return the tree of the function's values; it is called with the corresponding tensors of all trees."""
+    first = trees[0]
+    if isinstance(first, Tensor):
+        return function(*trees)
+    branches = [tree_map(function, *branch) for branch in zip(*trees, strict=True)]
+    return type(first)(*branches) if hasattr(first, "_fields") else tuple(branches)
 
 
 def tree_select(tree: TensorTree, rows: Tensor) -> TensorTree:
@@ -29,10 +30,7 @@ def tree_select(tree: TensorTree, rows: Tensor) -> TensorTree:
 
 def tree_where(rows: Tensor, yes: TensorTree, no: TensorTree) -> TensorTree:
     """Return each row of every tensor from `yes` where rows [N] is True, else from `no`."""
-    if isinstance(yes, Tensor) and isinstance(no, Tensor):
-        return torch.where(rows.view(-1, *[1] * (yes.dim() - 1)), yes, no)
-    branches = [tree_where(rows, *pair) for pair in zip(yes, no, strict=True)]
-    return type(yes)(*branches) if hasattr(yes, "_fields") else tuple(branches)
+    return tree_map(lambda one, other: torch.where(rows.view(-1, *[1] * (one.dim() - 1)), one, other), yes, no)
 
 
 class State(NamedTuple):

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 # Characters that HTML does not allow: control characters except tab and line feed, and surrogates.
 FORBIDDEN_CHARACTERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
-
 Data = TypeVar("Data")
 
 

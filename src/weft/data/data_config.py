@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.core.annotations import PositiveFloat, PositiveInt, Rate
 from weft.core.codec import Codec, Modality
+from weft.core.setting_types import PositiveFloat, PositiveInt, Rate
 from weft.data.corpus import Corpus, HoldoutSplit
 from weft.data.json_cache import FileHashCache
 

@@ -11,9 +11,9 @@ from typing import Literal, NamedTuple, TypeAlias
 import torch
 from torch import Tensor
 
-from weft.core.annotations import Factory, NonNegativeFloat, PositiveInt
 from weft.core.codec import BOS, EOS
 from weft.core.errors import UserError
+from weft.core.setting_types import Factory, NonNegativeFloat, PositiveInt
 from weft.core.state import BankTransitions, Hypothesis, State, StepFunction, tree_select
 from weft.decoding.backpointers import BackpointerStep, FinishedHypotheses, trace_step
 from weft.decoding.length_penalty import (

@@ -6,8 +6,8 @@ from operator import itemgetter
 import torch
 from torch import Tensor
 
-from weft.core.annotations import Factory, NonNegativeFloat, PositiveInt
 from weft.core.errors import UserError
+from weft.core.setting_types import Factory, NonNegativeFloat, PositiveInt
 from weft.core.state import BankTransitions, Hypothesis, State, StepFunction
 from weft.decoding.beam import BatchedBeams, Candidates, StopRule, best_candidates, check_n_best, unfinished_candidates
 from weft.decoding.length_penalty import AverageLengthPenalty, LengthPenalty

@@ -6,8 +6,8 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from weft.core.annotations import NonNegativeFloat
 from weft.core.errors import UserError
+from weft.core.setting_types import NonNegativeFloat
 from weft.core.state import Hypothesis
 
 MIN_COVERAGE = 1e-6  # a source position outside every attention window would cost an infinite amount

@@ -11,8 +11,8 @@ import torch
 from annotated_types import Gt, Le
 from torch import Tensor
 
-from weft.core.annotations import PositiveFloat, PositiveInt
 from weft.core.seeds import derive_seed
+from weft.core.setting_types import PositiveFloat, PositiveInt
 from weft.core.state import Hypothesis, State, StepFunction
 from weft.decoding.greedy import search_single
 from weft.decoding.search import NEG_INF, stable_topk

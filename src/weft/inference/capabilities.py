@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from weft.checkpoints.model_folder import ModelFolder, RecipeNode
 from weft.core.errors import ConfigProblem, UserError
 
 if TYPE_CHECKING:
     from weft.checkpoints.trained_model import TrainedModel
-    from weft.config.model_config import DecodingConfig, MBRConfig
+    from weft.config.inference_config import DecodingConfig, MBRConfig
     from weft.inference.postprocessor import OutputOptions
     from weft.models.model import Model
 
@@ -48,12 +48,12 @@ def check_n_best(trained: TrainedModel, mbr: MBRConfig, beam: int | None, n_best
 
 def check_settings(trained: TrainedModel, settings: DecodingConfig, overrides: Sequence[str]) -> None:
     """Raise UserError if the model cannot be decoded with these settings, or if an override (`--set`) has no effect."""
-    from weft.config.field_types import ComponentFactory, unwrap_factory
+    from weft.config.schema import unwrap_factory
     from weft.decoding.sampling import Sampling
 
     for problem in decoding_problems(trained.model, settings):
         raise UserError(str(problem))
-    samples, (kind, _) = settings.mbr.samples, unwrap_factory(cast("ComponentFactory", settings.search))
+    samples, (kind, _) = settings.mbr.samples, unwrap_factory(settings.search)
     for override in overrides:
         if settings.fusion.model is None and override.startswith("translate.fusion.weight"):
             raise UserError(f"--set {override}: there is no language model: set translate.fusion.model too")

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from weft.checkpoints.trained_model import TrainedModel, load_model
-from weft.config.model_config import FusionConfig
+from weft.config.inference_config import FusionConfig
 from weft.core.codec import EOS
 from weft.core.errors import UserError
 from weft.core.formatting import pluralize

@@ -10,15 +10,15 @@ from typing import TypeVar, cast
 
 from weft.checkpoints.model_folder import find_model, load_calibration, load_shortlist
 from weft.checkpoints.trained_model import TrainedModel, load_model
-from weft.config.field_types import ComponentFactory, constructor_settings, unwrap_factory
-from weft.config.model_config import DecodingConfig, InferenceConfig
+from weft.config.inference_config import DecodingConfig, InferenceConfig
 from weft.config.overrides import read_config
 from weft.config.registry import REGISTRY
+from weft.config.schema import constructor_settings, unwrap_factory
 from weft.config.serialization import to_dict
 from weft.config.yaml_files import PlainData
-from weft.core.annotations import Factory
 from weft.core.errors import UserError
 from weft.core.hardware import select_device
+from weft.core.setting_types import Factory
 from weft.decoding.beam import BeamSearch
 from weft.decoding.constraints.word_trie import EncodeLines, WordListConstraint, read_word_list
 from weft.decoding.ctc_decoder import PrefixBeamDecoder
@@ -144,7 +144,7 @@ def with_beam(
     for option, value in (("--beam", beam), ("--n-best", n_best)):
         if value is not None and value < 1:
             raise UserError(f"{option} {value}: should be at least 1")
-    kind, arguments = unwrap_factory(cast(ComponentFactory, search))
+    kind, arguments = unwrap_factory(search)
     settings = {name: setting.default for name, setting in constructor_settings(kind).items()} | arguments
     if beam is None and "n_best" in settings and "size" not in settings:
         return partial(cast(Factory[DecoderT], kind), **{**arguments, "n_best": n_best})
@@ -159,7 +159,7 @@ def _make_search(settings: DecodingConfig) -> Search:
     """The search; for minimum Bayes risk, sampling, with the settings of `translate.search` if that is sampling."""
     if not settings.mbr.samples:
         return settings.search()
-    kind, arguments = unwrap_factory(cast(ComponentFactory, settings.search))
+    kind, arguments = unwrap_factory(settings.search)
     return Sampling(**{**(arguments if kind is Sampling else {}), "n_best": settings.mbr.samples})
 
 

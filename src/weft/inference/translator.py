@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from weft.checkpoints.trained_model import TrainedModel
-from weft.config.model_config import DecodingConfig
+from weft.config.inference_config import DecodingConfig
 from weft.core.codec import Codec, LineError, codec_chunk_size
 from weft.core.errors import UserError
 from weft.core.padded import Padded

@@ -6,9 +6,9 @@ from typing import Literal, cast
 import torch
 from torch import Tensor
 
-from weft.core.annotations import PositiveFloat, PositiveInt, Rate
 from weft.core.errors import UserError
 from weft.core.padded import upcast
+from weft.core.setting_types import PositiveFloat, PositiveInt, Rate
 from weft.data.batches import Batch
 from weft.losses.cross_entropy import cross_entropy
 from weft.losses.objective import Loss, ObjectiveContext

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
-from weft.core.annotations import Factory, PositiveInt, Rate
 from weft.core.padded import Padded
+from weft.core.setting_types import Factory, PositiveInt, Rate
 from weft.data.batches import Batch
 from weft.losses.objective import Loss, ObjectiveContext
 from weft.losses.scheduled_sampling import DecoderInputPolicy, TeacherForcing

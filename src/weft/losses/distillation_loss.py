@@ -4,8 +4,8 @@ import torch
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
-from weft.core.annotations import PositiveFloat, PositiveInt, Rate, UnitInterval
 from weft.core.errors import ConfigError, ConfigProblem
+from weft.core.setting_types import PositiveFloat, PositiveInt, Rate, UnitInterval
 from weft.data.batches import Batch
 from weft.losses.cross_entropy import chunk_length, cross_entropy
 from weft.losses.objective import Loss, ObjectiveContext

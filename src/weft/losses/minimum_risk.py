@@ -12,9 +12,9 @@ from typing import TypeAlias, cast
 import torch
 from torch import Tensor
 
-from weft.core.annotations import NonNegativeInt, PositiveFloat, PositiveInt, UnitInterval
 from weft.core.codec import EOS
 from weft.core.padded import Padded
+from weft.core.setting_types import NonNegativeInt, PositiveFloat, PositiveInt, UnitInterval
 from weft.core.state import State, StepOutput, tree_select
 from weft.data.batches import Batch
 from weft.decoding.greedy import search_single

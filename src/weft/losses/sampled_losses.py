@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
-from weft.core.annotations import Factory, PositiveInt, UnitInterval
 from weft.core.padded import Padded, upcast
 from weft.core.seeds import derive_seed
+from weft.core.setting_types import Factory, PositiveInt, UnitInterval
 from weft.data.batches import Batch
 from weft.losses.cross_entropy import cross_entropy
 from weft.losses.objective import Loss, ObjectiveContext, TokenCounts

@@ -7,8 +7,8 @@ from itertools import chain, islice
 import torch
 from torch import Tensor
 
-from weft.core.annotations import PositiveInt, Rate, UnitInterval
 from weft.core.padded import Padded
+from weft.core.setting_types import PositiveInt, Rate, UnitInterval
 from weft.data.batches import Batch
 from weft.losses.cross_entropy import cross_entropy, group_sums, token_log_probs
 from weft.losses.objective import Loss, ObjectiveContext

@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from weft.core import tracing
-from weft.core.annotations import Factory, PositiveInt, Rate
 from weft.core.padded import Padded
+from weft.core.setting_types import Factory, PositiveInt, Rate
 from weft.core.state import State
 from weft.models.interfaces import DecoderOutput, require_memory, require_source_embedding, require_target_embedding
 from weft.nn.bridges import masked_mean

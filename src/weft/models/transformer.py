@@ -5,8 +5,8 @@ from typing import NamedTuple, cast
 from torch import Tensor, nn
 
 from weft.core import tracing
-from weft.core.annotations import PositiveInt, Rate
 from weft.core.padded import Padded
+from weft.core.setting_types import PositiveInt, Rate
 from weft.core.state import State, TensorTree
 from weft.models.interfaces import (
     DecoderOutput,

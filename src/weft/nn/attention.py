@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol, cast
 import torch
 from torch import Tensor, nn
 
-from weft.core.annotations import Factory, PositiveInt, Rate
+from weft.core.setting_types import Factory, PositiveInt, Rate
 from weft.core.state import TensorTree
 from weft.nn.attention_scores import AttentionScore, ScaledDotScore
 from weft.nn.dropout import Dropout

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from weft.core.annotations import PositiveInt
 from weft.core.errors import UserError
+from weft.core.setting_types import PositiveInt
 from weft.nn.layers import normal_init
 
 

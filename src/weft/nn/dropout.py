@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from weft.core.annotations import Rate
+from weft.core.setting_types import Rate
 
 BYTE_LEVELS = 256  # a random byte decides each element
 

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from weft.core.annotations import PositiveInt, Rate
+from weft.core.setting_types import PositiveInt, Rate
 from weft.nn.dropout import Dropout
 
 FeedForwardActivation = Literal["relu", "gelu", "swiglu"]

@@ -6,7 +6,7 @@ from typing import Literal, Protocol
 import torch
 from torch import Tensor, nn
 
-from weft.core.annotations import Factory, PositiveFloat, PositiveInt
+from weft.core.setting_types import Factory, PositiveFloat, PositiveInt
 from weft.core.tracing import record_tensor
 from weft.nn.dropout import Dropout
 from weft.nn.layers import normal_init

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from weft.core import tracing
-from weft.core.annotations import PositiveInt, Rate
+from weft.core.setting_types import PositiveInt, Rate
 from weft.nn.attention import join_heads, split_heads
 from weft.nn.dropout import Dropout
 from weft.nn.positional_encoding import apply_rotary

@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 import torch
 from torch import Tensor, nn
 
-from weft.core.annotations import PositiveFloat, Rate, UnitInterval
+from weft.core.setting_types import PositiveFloat, Rate, UnitInterval
 
 ROW_PREFIX = "rows."
 

@@ -4,7 +4,7 @@ import math
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar, Protocol
 
-from weft.core.annotations import NonNegativeInt, PositiveFloat, PositiveInt, UnitInterval
+from weft.core.setting_types import NonNegativeInt, PositiveFloat, PositiveInt, UnitInterval
 
 
 class LearningRateSchedule(Protocol):

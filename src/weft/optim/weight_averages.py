@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.optim.swa_utils import get_ema_multi_avg_fn
 
-from weft.core.annotations import PositiveInt, Rate
+from weft.core.setting_types import PositiveInt, Rate
 
 NamedWeights = Mapping[str, Tensor]
 

@@ -4,11 +4,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
 
-from weft.core.annotations import Factory, PositiveInt
 from weft.core.codec import Codec, Modality
 from weft.core.errors import ConfigError, ConfigProblem
 from weft.core.lazy import Reiterable, ensure_reiterable
 from weft.core.seeds import reservoir_sample
+from weft.core.setting_types import Factory, PositiveInt
 from weft.text.bpe_dropout import BPEDropout, TokenNoise
 from weft.text.tokenizer import Tokenizer, TokenOrder, is_tokenizer
 from weft.text.tokenizer_training import BPETokenizerTrainer, CodecTrainer, TokenizerTrainer, is_tokenizer_trainer

@@ -27,10 +27,10 @@ from tokenizers.normalizers import Normalizer
 from tokenizers.pre_tokenizers import PreTokenizer, Split
 from tokenizers.trainers import Trainer
 
-from weft.core.annotations import PositiveInt, Rate
 from weft.core.codec import Codec, Modality
 from weft.core.errors import UserError
 from weft.core.lazy import ensure_reiterable
+from weft.core.setting_types import PositiveInt, Rate
 from weft.text.tokenizer import BYTE_TOKENS, RUN_PATTERN, WHITESPACE_PATTERN, WORD_PATTERN, Tokenizer
 
 UnicodeForm = Literal["none", "nfc", "nfkc"]

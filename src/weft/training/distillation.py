@@ -18,7 +18,7 @@ import torch
 
 from weft.checkpoints.model_folder import find_model, has_shortlist, model_fingerprint
 from weft.checkpoints.trained_model import TrainedModel, load_model_recipe, model_weights
-from weft.config.model_config import InferenceConfig
+from weft.config.inference_config import InferenceConfig
 from weft.config.recipe import Recipe, load_recipe
 from weft.core.errors import UserError
 from weft.core.files import path_lock, remove_leftovers, write_atomically

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from weft.checkpoints.trained_model import TrainedModel, copy_weights, model_weights
-from weft.config.model_config import InferenceConfig
+from weft.config.inference_config import InferenceConfig
 from weft.config.registry import REGISTRY
 from weft.config.serialization import to_dict
 from weft.core.codec import NUM_SPECIAL_TOKENS, Codec

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from weft.checkpoints.model_folder import find_run_folder
-from weft.config.model_config import InferenceConfig
+from weft.config.inference_config import InferenceConfig
 from weft.config.recipe import Recipe, load_recipe
 from weft.config.registry import REGISTRY
 from weft.config.serialization import to_dict

@@ -8,15 +8,15 @@ model, for training and for loading alike, is in inference/capabilities.py.
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, Never, cast
+from typing import NamedTuple, Never
 
 import torch
 
 from weft.checkpoints.model_folder import find_model
 from weft.checkpoints.trained_model import load_model_recipe, meta_device
-from weft.config.field_types import ComponentFactory, unwrap_factory
 from weft.config.recipe import Recipe
 from weft.config.registry import REGISTRY
+from weft.config.schema import unwrap_factory
 from weft.config.serialization import to_dict
 from weft.core.codec import NUM_SPECIAL_TOKENS, SPECIAL_TOKENS
 from weft.core.errors import ConfigError, ConfigProblem, UserError
@@ -287,7 +287,7 @@ def _freeze_problems(recipe: Recipe, model: Model) -> Iterator[ConfigProblem]:
 def _structure_problems(recipe: Recipe, model: Model) -> Iterator[ConfigProblem]:
     """Yield objectives, tokenizers and decoding settings that need other outputs than the model has."""
     structure = OutputStructure(model.has_decoder, None if model.frame_head is None else model.frame_head.blank)
-    objective, settings = unwrap_factory(cast(ComponentFactory, recipe.objective))
+    objective, settings = unwrap_factory(recipe.objective)
     needed = STRUCTURE_BY_OBJECTIVE.get(objective, DECODER_ONLY)
     if needed != structure:
         description, advice = STRUCTURE_DESCRIPTIONS[structure]

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from weft.checkpoints.checkpoint import checkpoint_paths, load_newest_checkpoint
 from weft.checkpoints.trained_model import TrainedModel, load_model, load_model_recipe
-from weft.config.model_config import InferenceConfig
+from weft.config.inference_config import InferenceConfig
 from weft.config.recipe import Recipe
 from weft.config.registry import REGISTRY
 from weft.config.serialization import to_dict

@@ -17,8 +17,8 @@ from weft.checkpoints.trained_model import TrainedModel
 from weft.config.recipe import ValidationConfig
 from weft.config.registry import REGISTRY
 from weft.config.serialization import to_dict
-from weft.core.annotations import Factory
 from weft.core.errors import UserError
+from weft.core.setting_types import Factory
 from weft.decoding.search import FrameDecoder, Search
 from weft.inference.language_model import count_units, perplexity_scores, sampling_completer
 from weft.inference.loader import load_translator

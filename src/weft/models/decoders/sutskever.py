@@ -7,8 +7,8 @@ from typing import cast
 from torch import Tensor, nn
 
 from weft.core import tracing
-from weft.core.annotations import Factory, Rate
 from weft.core.padded import Padded
+from weft.core.setting_types import Factory, Rate
 from weft.core.state import State
 from weft.models.interfaces import DecoderOutput, require_attention_layers, require_target_embedding
 from weft.nn.bridges import Bridge, LinearBridge

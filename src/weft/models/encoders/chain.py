@@ -3,8 +3,8 @@
 from torch import nn
 
 from weft.core import tracing
-from weft.core.annotations import Factory
 from weft.core.padded import Padded
+from weft.core.setting_types import Factory
 from weft.models.encoders.image_cnn import ImageEncoder
 from weft.models.encoders.recurrent import RecurrentEncoder
 from weft.models.interfaces import Encoder, require_source_embedding

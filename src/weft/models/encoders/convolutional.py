@@ -7,8 +7,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from weft.core.annotations import NonNegativeInt, PositiveInt, Rate
 from weft.core.padded import Padded
+from weft.core.setting_types import NonNegativeInt, PositiveInt, Rate
 from weft.models.interfaces import require_source_embedding
 from weft.nn.convolution import pad_centered, sliding_windows
 from weft.nn.dropout import Dropout

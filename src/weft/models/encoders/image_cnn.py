@@ -5,8 +5,8 @@ from typing import Literal
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from weft.core.annotations import PositiveInt, Rate
 from weft.core.padded import Padded, upcast
+from weft.core.setting_types import PositiveInt, Rate
 from weft.models.interfaces import require_source_embedding
 from weft.nn.dropout import Dropout
 from weft.nn.encoder_memory import Memory, MemorySizes

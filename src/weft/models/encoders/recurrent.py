@@ -6,8 +6,8 @@ import torch
 from torch import Tensor, nn
 
 from weft.core import tracing
-from weft.core.annotations import Factory, PositiveInt, Rate
 from weft.core.padded import Padded
+from weft.core.setting_types import Factory, PositiveInt, Rate
 from weft.models.interfaces import require_source_embedding
 from weft.nn.cells.cell import CellStates, RecurrentCell, zero_states
 from weft.nn.cells.gru import GRUCell

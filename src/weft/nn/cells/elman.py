@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from weft.core import tracing
-from weft.core.annotations import PositiveInt
+from weft.core.setting_types import PositiveInt
 from weft.core.state import TensorTree
 from weft.nn.cells.cell import StandardCell
 from weft.nn.cells.gate_projections import InputProjection, RecurrentProjection

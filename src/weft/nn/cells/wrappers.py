@@ -6,8 +6,8 @@ from typing import Literal, cast
 from torch import Tensor, nn
 
 from weft.core import tracing
-from weft.core.annotations import Factory, PositiveInt, Rate
 from weft.core.padded import Padded
+from weft.core.setting_types import Factory, PositiveInt, Rate
 from weft.core.state import TensorTree
 from weft.nn.cells.cell import CellStates, RecurrentCell, run_stepwise
 from weft.nn.cells.lstm import LSTMCell

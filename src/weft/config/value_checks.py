@@ -3,12 +3,13 @@ error messages.
 """
 
 import re
+from dataclasses import astuple
 from typing import Annotated, Any
 
-from annotated_types import Ge, Gt, Le
+from annotated_types import Ge, Gt, Le, Lt
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from weft.config.field_types import (
+from weft.config.schema import (
     Bound,
     ComponentType,
     DataclassType,
@@ -23,6 +24,7 @@ from weft.core.errors import UserError
 from weft.core.formatting import did_you_mean, quote, quote_all
 
 SCALAR_DESCRIPTIONS = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
+BOUND_DESCRIPTIONS = {Ge: "at least", Gt: "above", Le: "at most", Lt: "below"}
 STRICT_CONFIG = ConfigDict(strict=True, allow_inf_nan=False)
 EXPONENT_PATTERN = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)[eE][-+]?[0-9]+")
 
@@ -52,15 +54,8 @@ def _describe_scalar(scalar: ScalarType) -> str:
 
 
 def _describe_bound(bound: Bound) -> str:
-    match bound:
-        case Ge(ge=value):
-            return f"at least {value:g}"
-        case Gt(gt=value):
-            return f"above {value:g}"
-        case Le(le=value):
-            return f"at most {value:g}"
-        case _:
-            return f"below {bound.lt:g}"
+    [limit] = astuple(bound)
+    return f"{BOUND_DESCRIPTIONS[type(bound)]} {limit:g}"
 
 
 def describe_found(value: object) -> str:
@@ -87,8 +82,12 @@ def type_adapter(scalar: ScalarType) -> TypeAdapter[Any]:
     return TypeAdapter(annotation, config=STRICT_CONFIG)
 
 
-def check_scalar(value: object, scalar: ScalarType) -> Any:
+def check_value(value: object, field_type: ScalarType | LiteralType) -> Any:
     """Return the value in its type; raise UserError if it does not fit."""
+    return _check_scalar(value, field_type) if isinstance(field_type, ScalarType) else _check_literal(value, field_type)
+
+
+def _check_scalar(value: object, scalar: ScalarType) -> Any:
     if scalar.kind is float and isinstance(value, str) and EXPONENT_PATTERN.fullmatch(value):
         value = float(value)  # YAML 1.1 reads 1e-3 as text: it expects 1.0e-3
     expected = _describe_scalar(scalar)
@@ -102,10 +101,9 @@ def check_scalar(value: object, scalar: ScalarType) -> Any:
     return checked
 
 
-def check_literal(value: object, literal: LiteralType) -> Any:
-    """Return the value if it is one of the allowed ones (True is not 1); raise UserError otherwise."""
+def _check_literal(value: object, literal: LiteralType) -> Any:
     for allowed in literal.values:
-        if type(value) is type(allowed) and value == allowed:
+        if type(value) is type(allowed) and value == allowed:  # True is not 1
             return allowed
     hint = did_you_mean(value, literal.values) if isinstance(value, str) else _quoting_hint(value)
     raise UserError(f"should be one of {quote_all(literal.values)}, found {describe_found(value)}{hint}")
@@ -113,12 +111,9 @@ def check_literal(value: object, literal: LiteralType) -> Any:
 
 def _is_storable(value: object) -> bool:
     """Whether other programs can read the value back from a file: no number above 64 bits, no lone surrogates."""
-    match value:
-        case int():
-            return _fits_int64(value)
-        case str():
-            return value == value.encode("utf-8", "replace").decode("utf-8")
-    return True
+    if isinstance(value, str):
+        return value == value.encode("utf-8", "replace").decode("utf-8")
+    return not isinstance(value, int) or _fits_int64(value)
 
 
 def _fits_int64(number: int) -> bool:

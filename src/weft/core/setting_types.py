@@ -1,4 +1,4 @@
-"""Annotated types for constructor settings.
+"""Types of settings: numbers with bounds, and factories of components.
 
 A constructor's signature is the schema of its configuration. Positional parameters are sizes that neighboring
 components determine; keyword-only parameters are the settings, typed and with a default, for example

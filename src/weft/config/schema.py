@@ -12,7 +12,6 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, Union, get_ar
 from annotated_types import Ge, Gt, Le, Lt
 
 Registry: TypeAlias = Mapping[type, Mapping[str, type]]  # role -> name -> class
-ComponentFactory: TypeAlias = "type | functools.partial[Any]"
 Bound: TypeAlias = Ge | Gt | Le | Lt
 
 REQUIRED = inspect.Parameter.empty
@@ -42,9 +41,8 @@ class OptionalType:
 
 @dataclass(frozen=True)
 class SequenceType:
-    """tuple[X, ...] and list[X] (with one item type, is_variadic), or tuple[X, Y] (with one for each item)."""
+    """tuple[X, ...] (with one item type, is_variadic), or tuple[X, Y] (with one for each item)."""
 
-    container: type
     items: tuple["FieldType", ...]
     is_variadic: bool
 
@@ -94,9 +92,9 @@ def parse_annotation(annotation: Any) -> FieldType:
         if len(inner) != 1:
             raise TypeError(f"the only union in a configuration is X | None, found one of {arguments}")
         return OptionalType(parse_annotation(inner[0]))
-    if origin in (tuple, list) and arguments:
+    if origin is tuple and arguments:
         items = tuple(parse_annotation(argument) for argument in arguments if argument is not Ellipsis)
-        return SequenceType(origin, items, is_variadic=origin is list or arguments[-1] is Ellipsis)
+        return SequenceType(items, is_variadic=arguments[-1] is Ellipsis)
     if origin is Callable and arguments[0] is Ellipsis:
         return ComponentType(arguments[1])
     if is_dataclass(annotation) and isinstance(annotation, type):
@@ -134,11 +132,11 @@ def constructor_settings(kind: type) -> Settings:
     }
 
 
-def unwrap_factory(factory: ComponentFactory) -> tuple[type, dict[str, Any]]:
+def unwrap_factory(factory: Callable[..., Any]) -> tuple[type, dict[str, Any]]:
     """Return a factory's class and the arguments that it sets."""
     if isinstance(factory, type):
         return factory, {}
-    if factory.args or not isinstance(factory.func, type):
+    if not isinstance(factory, functools.partial) or factory.args or not isinstance(factory.func, type):
         raise TypeError(f"a factory is a class or a partial of one with keyword arguments, found {factory}")
     return factory.func, dict(factory.keywords)
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from annotated_types import Ge
 
-from weft.core.annotations import Factory, NonNegativeInt, PositiveFloat, PositiveInt, UnitInterval
+from weft.core.setting_types import Factory, NonNegativeInt, PositiveFloat, PositiveInt, UnitInterval
 from weft.data.data_config import DataConfig
 from weft.decoding.beam import BeamSearch
 from weft.decoding.ctc_decoder import BestPathDecoder
