@@ -15,7 +15,7 @@ from weft.core.errors import UserError
 from weft.data import token_cache
 from weft.data.corpus import Corpus
 from weft.data.data_config import DataConfig
-from weft.data.line_hashes import hash_lines
+from weft.data.hashes import hash_lines
 from weft.data.token_cache import TokenCache, open_evaluation_cache, open_training_cache
 from weft.text.tokenizer import Tokenizer
 from weft.text.tokenizer_training import ByteTokenizerTrainer, WhitespaceTokenizerTrainer

@@ -14,7 +14,7 @@ from weft.config.yaml_files import dump_yaml_inline
 from weft.core.formatting import format_minutes
 from weft.data.datasets.catalog import MultiReferenceExample
 from weft.data.datasets.download import DatasetFolder, download_dataset
-from weft.data.line_hashes import hash_lines
+from weft.data.hashes import hash_lines
 from weft.inference.loader import load_translator
 from weft.inference.translator import Translator
 from weft.metrics.corpus_metrics import evaluate

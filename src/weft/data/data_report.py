@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from weft.data.checks.problem_kinds import PROBLEM_KINDS
 from weft.data.corpus_statistics import SampledProblems, SideStatistics
 from weft.data.data_config import DROP_REASONS
-from weft.data.json_cache import cached_count
-from weft.data.line_hashes import known_mask
+from weft.data.hashes import known_mask
 from weft.data.token_cache import TokenCache
 
 DROPPED_PREFIX = "dropped: "
@@ -65,9 +64,7 @@ def make_data_report(train: TokenCache, others: Mapping[str, TokenCache]) -> Dat
 
 
 def _train_overlap(cache: TokenCache, train: TokenCache) -> int:
-    """Return the cached count, since computing it reads all training data."""
-    path = cache.folder / f"in-{train.folder.name}.json"
-    return cached_count(path, lambda: int(known_mask(cache.source_hashes, train.source_hashes).sum()))
+    return int(known_mask(cache.source_hashes, train.source_hashes).sum())
 
 
 def _make_split_report(name: str, cache: TokenCache, train_overlap: int | None) -> SplitReport:

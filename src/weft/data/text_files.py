@@ -9,7 +9,6 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from functools import partial
-from hashlib import file_digest
 from io import FileIO
 from pathlib import Path
 from typing import Protocol
@@ -174,16 +173,6 @@ def read_blocks(path: Path) -> Iterator[bytes]:
         yield from decompressed_blocks(path)
     except CorruptFileError as error:
         raise UserError(f"{path}: this {path.suffix} file is broken ({error}). Copy or compress it again.") from error
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read ({error.strerror})") from error
-
-
-def hash_file(path: Path) -> bytes:
-    """Return a hash of the stored bytes."""
-    require_file(path)
-    try:
-        with path.open("rb") as file:
-            return file_digest(file, "blake2b").digest()
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror})") from error
 

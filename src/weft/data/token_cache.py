@@ -10,6 +10,7 @@ import math
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from hashlib import blake2b
 from itertools import compress
@@ -26,8 +27,7 @@ from weft.core.files import fsync_path, fsync_tree
 from weft.data.corpus import Corpus
 from weft.data.corpus_statistics import CorpusStatistics, ProblemSampler, SideStatistics
 from weft.data.data_config import DROP_REASONS, KEPT, DataConfig, PairFilters
-from weft.data.json_cache import cache_write_errors
-from weft.data.line_hashes import HashArray, hash_lines, hash_pairs, repeated_mask
+from weft.data.hashes import HashArray, hash_lines, hash_pairs, repeated_mask
 
 CACHE_VERSION = 6  # to be increased whenever files or their meaning change
 CHUNK_PAIRS = 4096  # pairs tokenized at once
@@ -126,6 +126,17 @@ def _open_cache(
             _remove_stale_builds(parent)
             _build(CacheBuilder(corpus, codecs, filters), folder, progress or (lambda _: None))
     return TokenCache(folder, *codecs)
+
+
+@contextmanager
+def cache_write_errors(folder: Path) -> Iterator[None]:
+    """Convert OSError to UserError for a cache folder that cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        raise UserError(
+            f"{folder}: the cache cannot be written ({error}). Set data.cache to another folder."
+        ) from error
 
 
 def _build(builder: CacheBuilder, folder: Path, progress: ProgressCallback) -> None:

@@ -26,8 +26,7 @@ from weft.core.files import FolderTakenError, new_folder
 from weft.data.batches import BatchLoader, PairIndices, SideNoise
 from weft.data.corpus import Corpus
 from weft.data.data_report import DataReport, data_warnings, make_data_report, render_data_report
-from weft.data.json_cache import cache_write_errors
-from weft.data.token_cache import TokenCache, open_evaluation_cache, open_training_cache
+from weft.data.token_cache import TokenCache, cache_write_errors, open_evaluation_cache, open_training_cache
 from weft.models.model import Model
 from weft.text.bpe_dropout import TokenNoise
 from weft.text.text_config import source_modality, train_tokenizers, training_noise

@@ -4,7 +4,7 @@ training, validation and test data.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,7 +22,7 @@ from weft.data.checks.problem_kinds import (
     MANY_TARGETS,
     UNEXPECTED_SCRIPT,
 )
-from weft.data.line_hashes import HASH_BLOCK, HashArray, frequent_mask, known_mask, membership_mask, repeated_mask
+from weft.data.hashes import HashArray, blocks, frequent_mask, known_mask, membership_mask, repeated_mask
 from weft.data.unicode_scripts import expected_scripts
 
 MAX_LENGTH = 10_000  # characters: longer lines count as this long in quantiles
@@ -65,7 +65,7 @@ class ProblemDetector:
         """Return the bits of the problems of each pair [n], stored in a new file at `path`."""
         problems = self._fixed_problems(path)
         limits = self._limits(np.ones(len(problems), np.bool_))
-        for here, records in _feature_blocks(self._features.records):
+        for here, records in blocks(self._features.records):
             problems[here] |= self._outliers(records, limits)
         return problems
 
@@ -78,7 +78,7 @@ class ProblemDetector:
         is_kept = (problems & dropped) == 0
         while True:
             limits, before = self._limits(is_kept), int(is_kept.sum())
-            for here, records in _feature_blocks(self._features.records):
+            for here, records in blocks(self._features.records):
                 problems[here] |= np.where(is_kept[here], self._outliers(records, limits), 0).astype(np.uint32)
                 is_kept[here] &= (problems[here] & dropped) == 0
             if int(is_kept.sum()) == before:
@@ -91,7 +91,7 @@ class ProblemDetector:
         problems[:] = records["problems"]
         is_repeated = repeated_mask(records["pair"]) & records["has_pair"]
         _set_bit(problems, is_repeated, DUPLICATE)
-        is_complete = np.concatenate([_complete_pairs(block) for _, block in _feature_blocks(records)])
+        is_complete = np.concatenate([_complete_pairs(block) for _, block in blocks(records)])
         if len(self._sides) == 2:
             is_counted = is_complete & ~is_repeated
             _set_bit(problems, frequent_mask(records["line"], is_counted, MIN_TARGET_VARIANTS), MANY_TARGETS)
@@ -108,7 +108,7 @@ class ProblemDetector:
         lengths = np.zeros((2, MAX_LENGTH + 1), np.int64)
         ratios = np.zeros(2 * MAX_LOG_RATIO * RATIO_BINS, np.int64)
         scripts = np.zeros((2, MAX_SCRIPTS), np.int64)
-        for here, block in _feature_blocks(self._features.records):
+        for here, block in blocks(self._features.records):
             records = block[is_kept[here] & _complete_pairs(block)]
             for side in (0, 1):
                 clipped = records["lengths"][:, side].clip(max=MAX_LENGTH)
@@ -160,12 +160,6 @@ def _complete_pairs(records: NDArray[Any]) -> BoolArray:
 
 def _set_bit(problems: ProblemArray, where: BoolArray, bit: int) -> None:
     problems[where] |= np.uint32(bit)
-
-
-def _feature_blocks(records: NDArray[Any]) -> Iterator[tuple[slice, NDArray[Any]]]:
-    for start in range(0, len(records), HASH_BLOCK):
-        here = slice(start, start + HASH_BLOCK)
-        yield here, records[here]
 
 
 def _log_ratios(records: NDArray[Any]) -> NDArray[np.float64]:

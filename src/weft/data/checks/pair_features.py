@@ -19,7 +19,7 @@ from weft.data.checks.pair_problems import find_line_problems, find_pair_problem
 from weft.data.checks.problem_kinds import MARKUP, NUMBER_MISMATCH, TOO_MANY_TOKENS, UNEVEN_TOKENS, UNKNOWN_TOKENS
 from weft.data.corpus_statistics import SideStatistics
 from weft.data.data_config import DROP_REASONS, PairFilters
-from weft.data.line_hashes import hash_lines, hash_pairs
+from weft.data.hashes import hash_lines, hash_pairs
 from weft.data.pair_files import LinePair
 from weft.data.token_cache import append_array, map_array
 from weft.data.unicode_scripts import line_script

@@ -17,7 +17,7 @@ from weft.data.checks.pair_problems import BOM_CHARACTER, CONTROL_PATTERN, MOJIB
 from weft.data.checks.problem_kinds import LEAKED_PAIR, LEAKED_SOURCE, PROBLEM_KINDS
 from weft.data.corpus_statistics import SideStatistics
 from weft.data.data_report import SideReport, make_side_report
-from weft.data.line_hashes import HASH_BLOCK
+from weft.data.hashes import blocks
 from weft.text.protected_spans import SPAN_PATTERNS
 
 MAX_EXAMPLES = 3
@@ -84,13 +84,12 @@ def summarize_problems(
     """Count the problems of the kinds that were checked, and read the first rows that have each kind again."""
     kinds = {name: kind.bit for name, kind in PROBLEM_KINDS.items() if kind.bit & checked_kinds}
     counts, first_rows = dict.fromkeys(kinds, 0), {kind: list[int]() for kind in kinds}
-    for start in range(0, len(problems), HASH_BLOCK):
-        block = problems[start : start + HASH_BLOCK]
+    for here, block in blocks(problems):
         for kind, bit in kinds.items():
             has_kind = (block & bit) != 0
             counts[kind] += int(np.count_nonzero(has_kind))
             first = np.flatnonzero(has_kind)[: MAX_EXAMPLES - len(first_rows[kind])]
-            first_rows[kind] += (start + first).tolist()
+            first_rows[kind] += (here.start + first).tolist()
     numbers = {number for rows in first_rows.values() for number in rows}
     rows = {
         number: row

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 from weft.core.errors import UserError
 from weft.core.formatting import did_you_mean, quote
 from weft.data.corpus import normalize_words
-from weft.data.line_hashes import hash_lines
+from weft.data.hashes import hash_lines
 
 DatasetPair: TypeAlias = tuple[str, str]
 
