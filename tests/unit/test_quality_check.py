@@ -11,13 +11,12 @@ import pytest
 from weft.cli.check import read_check_inputs
 from weft.core.errors import UserError
 from weft.core.formatting import escape_unprintable
-from weft.data.checks.cleaning import CHANGE_LOG, copied_file_names
-from weft.data.checks.encodings import guess_encoding
+from weft.data.checks.cleaning import CHANGE_LOG, clean_training_data, copied_file_names
+from weft.data.checks.encodings import guess_encoding, is_mojibake, repair_mojibake
 from weft.data.checks.outliers import ProblemDetector
-from weft.data.checks.pair_problems import is_mojibake, repair_mojibake
 from weft.data.checks.problem_kinds import FIXABLE, PROBLEM_KINDS, parse_ignored_kinds
 from weft.data.checks.problem_report import check_reports_to_json, excerpt, format_check_reports, has_serious_problems
-from weft.data.checks.quality_check import CheckResult, check_corpora, clean_training_data
+from weft.data.checks.quality_check import CheckResult, check_corpora
 
 GOOD = [
     (f"The man saw the number {i} and went on to the house.", f"Der Mann sah die Nummer {i} und ging nach Hause, süß.")

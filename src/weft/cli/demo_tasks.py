@@ -12,7 +12,7 @@ from typing import Literal
 
 from weft.config.yaml_files import dump_yaml_inline
 from weft.core.formatting import format_minutes
-from weft.data.datasets.catalog import MultiReferenceExample
+from weft.data.datasets.catalog import MultiReferenceExample, find_dataset
 from weft.data.datasets.download import DatasetFolder, download_dataset
 from weft.data.hashes import hash_lines
 from weft.inference.loader import load_translator
@@ -84,7 +84,7 @@ def run_demo(name: DemoName, out: Path, data: Path, minutes: float | None, devic
     task = DEMO_TASKS[name]
     time = format_minutes(minutes or task.minutes)
     _print_status(f"{task.title} About {time} of training.\nCtrl-C stops it; the same command resumes it.\n")
-    dataset = download_dataset(task.dataset, data / task.dataset, _print_status)
+    dataset = download_dataset(find_dataset(task.dataset), data / task.dataset, _print_status)
     outcome = _train(task, dataset, out, minutes, device)
     if outcome != "interrupted":
         translator = load_translator(out, device=device)

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from weft.data.checks.pair_problems import SampledProblems
 from weft.data.checks.problem_kinds import PROBLEM_KINDS
-from weft.data.corpus_statistics import SampledProblems, SideStatistics
 from weft.data.data_config import DROP_REASONS
 from weft.data.hashes import known_mask
-from weft.data.token_cache import TokenCache
+from weft.data.token_cache import SideStatistics, TokenCache
 
 DROPPED_PREFIX = "dropped: "
 

@@ -12,7 +12,7 @@ from math import dist, isfinite
 from types import MappingProxyType
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
-from rapidfuzz.distance import Postfix, Prefix
+from rapidfuzz.distance import OSA, Postfix, Prefix
 
 from weft.core.errors import UserError
 from weft.core.formatting import did_you_mean, quote
@@ -164,7 +164,7 @@ def _share_rate(letters: str, rate: float) -> dict[str, float]:
 
 
 EditKind: TypeAlias = Literal["drop", "insert", "replace", "swap"]
-_Step: TypeAlias = tuple[EditKind | Literal["keep"], int, int, int]  # kind, cost, letters of right and of wrong
+_Step: TypeAlias = tuple[EditKind | Literal["keep"], int, int]  # kind, letters of right and of wrong
 
 
 class TypoEdit(NamedTuple):
@@ -184,40 +184,30 @@ def find_typo_edits(right: str, wrong: str) -> list[TypoEdit]:
     start = Prefix.similarity(right, wrong)
     end = Postfix.similarity(right[start:], wrong[start:])
     prefix, right, wrong = WORD_START + right[:start], right[start : len(right) - end], wrong[start : len(wrong) - end]
-    costs = _alignment_costs(right, wrong)
-    edits, i, j = [], 0, 0
-    while i < len(right) or j < len(wrong):
-        kind, _, m, n = next(
-            step
-            for step in _next_steps(right[i : i + 2], wrong[j : j + 2])
-            if step[1] + costs[i + step[2]][j + step[3]] == costs[i][j]
+    edits = []
+    while right or wrong:
+        remaining = OSA.distance(right, wrong)
+        kind, m, n = next(
+            (kind, m, n)
+            for kind, m, n in _next_steps(right[:2], wrong[:2])
+            if OSA.distance(right[m:], wrong[n:]) + (kind != "keep") == remaining
         )
         if kind != "keep":
-            edits.append(TypoEdit(kind, (prefix + right[:i])[-1], right[i : i + m], wrong[j : j + n]))
-        i, j = i + m, j + n
+            edits.append(TypoEdit(kind, prefix[-1], right[:m], wrong[:n]))
+        prefix, right, wrong = prefix + right[:m], right[m:], wrong[n:]
     return edits
-
-
-def _alignment_costs(right: str, wrong: str) -> list[list[int]]:
-    """Return the number of edits from right[i:] to wrong[j:] as [i][j]."""
-    costs = [[0] * (len(wrong) + 1) for _ in range(len(right) + 1)]
-    for i in reversed(range(len(right) + 1)):
-        for j in reversed(range(len(wrong) + 1)):
-            steps = _next_steps(right[i : i + 2], wrong[j : j + 2])
-            costs[i][j] = min((cost + costs[i + m][j + n] for _, cost, m, n in steps), default=0)
-    return costs
 
 
 def _next_steps(right: str, wrong: str) -> Iterator[_Step]:
     """Yield the possible steps, in order of preference, given the next two letters of both spellings."""
     if right and wrong:
-        yield ("keep", 0, 1, 1) if right[0] == wrong[0] else ("replace", 1, 1, 1)
+        yield ("keep", 1, 1) if right[0] == wrong[0] else ("replace", 1, 1)
     if len(right) == len(wrong) == 2 and right == wrong[::-1]:
-        yield "swap", 1, 2, 2
+        yield "swap", 2, 2
     if right:
-        yield "drop", 1, 1, 0
+        yield "drop", 1, 0
     if wrong:
-        yield "insert", 1, 0, 1
+        yield "insert", 0, 1
 
 
 class LearnedErrorModel:

@@ -4,14 +4,15 @@ A line ends at "\\n" and nowhere else.
 """
 
 import bz2
+import gzip
 import lzma
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from functools import partial
-from io import FileIO
+from io import BufferedIOBase, FileIO
 from pathlib import Path
-from typing import Protocol
+from typing import TypeAlias
 
 from weft.core.errors import UserError
 
@@ -25,21 +26,6 @@ MAX_LINE_BYTES = 2**24  # about a million words
 
 class CorruptFileError(Exception):
     """The file is truncated or not of the format that its suffix indicates."""
-
-
-class Decompressor(Protocol):
-    """Interface of bz2.BZ2Decompressor and lzma.LZMADecompressor, for one member of a compressed file."""
-
-    @property
-    def eof(self) -> bool: ...
-
-    @property
-    def unused_data(self) -> bytes: ...
-
-    @property
-    def needs_input(self) -> bool: ...
-
-    def decompress(self, data: bytes, max_length: int) -> bytes: ...
 
 
 class GzipDecompressor:
@@ -56,6 +42,7 @@ class GzipDecompressor:
         return block
 
 
+Decompressor: TypeAlias = GzipDecompressor | bz2.BZ2Decompressor | lzma.LZMADecompressor  # of one member of a file
 DECOMPRESSORS: Mapping[str, Callable[[], Decompressor]] = {
     ".gz": GzipDecompressor,
     ".bz2": bz2.BZ2Decompressor,
@@ -106,6 +93,19 @@ def _decompress_block(decompressor: Decompressor, data: bytes) -> Iterator[bytes
         if decompressor.eof or decompressor.needs_input:
             return
         data = b""
+
+
+def open_compressed(path: Path) -> BufferedIOBase:
+    """Open a new file for writing, compressed according to its suffix; create its folder."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    match path.suffix:
+        case ".gz":
+            return gzip.GzipFile(path, "wb", mtime=0)
+        case ".bz2":
+            return bz2.BZ2File(path, "wb")
+        case ".xz":
+            return lzma.LZMAFile(path, "wb")
+    return path.open("wb")
 
 
 def read_lines(path: Path | str) -> Iterator[str]:

@@ -11,7 +11,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from itertools import compress
 from pathlib import Path
@@ -24,8 +24,8 @@ from numpy.typing import DTypeLike, NDArray
 from weft.core.codec import EOS, Codec, LineError, RaggedRows, codec_chunk_size
 from weft.core.errors import UserError
 from weft.core.files import fsync_path, fsync_tree
+from weft.data.checks.pair_problems import ProblemSampler, SampledProblems
 from weft.data.corpus import Corpus
-from weft.data.corpus_statistics import CorpusStatistics, ProblemSampler, SideStatistics
 from weft.data.data_config import DROP_REASONS, KEPT, DataConfig, PairFilters
 from weft.data.hashes import HashArray, hash_lines, hash_pairs, repeated_mask
 
@@ -37,6 +37,43 @@ STATISTICS_FILE = "statistics.json"
 
 LinePairs: TypeAlias = Sequence[tuple[str, str]]
 ProgressCallback: TypeAlias = Callable[[int], None]  # receives the number of finished pairs
+
+
+@dataclass(frozen=True)
+class SideStatistics:
+    """Tokens of one side. With byte fallback, no token is unknown."""
+
+    tokens: int
+    unknown_tokens: int
+    byte_tokens: int
+    has_byte_fallback: bool
+
+    @classmethod
+    def from_counts(cls, codec: Codec, tokens: int, counts: NDArray[np.int64]) -> SideStatistics:
+        """counts: how often each id occurs [codec.size]."""
+        unknown_tokens = 0 if codec.unknown_id is None else int(counts[codec.unknown_id])
+        return cls(tokens, unknown_tokens, int(counts[list(codec.byte_ids)].sum()), bool(codec.byte_ids))
+
+
+@dataclass(frozen=True)
+class CorpusStatistics:
+    """dropped: pairs by reason. source, target: of the pairs kept. corpora: pairs kept of each corpus of a mix."""
+
+    pairs_read: int
+    dropped: dict[str, int]
+    source: SideStatistics
+    target: SideStatistics
+    corpora: list[int]
+    sample: SampledProblems
+
+    @property
+    def pairs_kept(self) -> int:
+        return self.pairs_read - sum(self.dropped.values())
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> CorpusStatistics:
+        sides = SideStatistics(**value["source"]), SideStatistics(**value["target"])
+        return cls(value["pairs_read"], value["dropped"], *sides, value["corpora"], SampledProblems(**value["sample"]))
 
 
 class TokenCache:
@@ -279,13 +316,7 @@ class _SideWriter:
 
     def finish(self) -> SideStatistics:
         append_array(self._counts, self._token_counts)
-        unknown, byte_ids = self._codec.unknown_id, list(self._codec.byte_ids)
-        return SideStatistics(
-            tokens=self._end,
-            unknown_tokens=0 if unknown is None else int(self._token_counts[unknown]),
-            byte_tokens=int(self._token_counts[byte_ids].sum()) if byte_ids else 0,
-            has_byte_fallback=bool(byte_ids),
-        )
+        return SideStatistics.from_counts(self._codec, self._end, self._token_counts)
 
 
 def _id_dtype(codec: Codec) -> np.dtype[Any]:

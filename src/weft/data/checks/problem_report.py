@@ -13,17 +13,18 @@ from numpy.typing import NDArray
 
 from weft.core.formatting import escape_unprintable
 from weft.data.checks.corpus_rows import CorpusFiles, CorpusRow
-from weft.data.checks.pair_problems import BOM_CHARACTER, CONTROL_PATTERN, MOJIBAKE_PATTERN, REPLACEMENT_CHARACTER
-from weft.data.checks.problem_kinds import LEAKED_PAIR, LEAKED_SOURCE, PROBLEM_KINDS
-from weft.data.corpus_statistics import SideStatistics
+from weft.data.checks.encodings import MOJIBAKE_PATTERN
+from weft.data.checks.pair_problems import BOM_CHARACTER, CONTROL_PATTERN, REPLACEMENT_CHARACTER
+from weft.data.checks.problem_kinds import PROBLEM_KINDS, Problem
 from weft.data.data_report import SideReport, make_side_report
 from weft.data.hashes import blocks
+from weft.data.token_cache import SideStatistics
 from weft.text.protected_spans import SPAN_PATTERNS
 
 MAX_EXAMPLES = 3
 EXCERPT_WIDTH = 48
 EXCERPT_CONTEXT = 12  # characters before the problem
-LEAK_KINDS = LEAKED_SOURCE | LEAKED_PAIR
+LEAK_KINDS = Problem.LEAKED_SOURCE | Problem.LEAKED_PAIR
 PROBLEM_PATTERNS = {
     "encoding": re.compile("[\ud800-\udfff]"),
     "control": CONTROL_PATTERN,
