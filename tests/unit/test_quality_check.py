@@ -245,16 +245,16 @@ def test_files_changed_during_cleaning_are_reported(
     change: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A line is added or removed after the check."""
-    names, detect_remaining = write(tmp_path, "train", GOOD), ProblemDetector.detect_remaining
+    names, detect = write(tmp_path, "train", GOOD), ProblemDetector.detect
 
     def change_and_detect(detector: ProblemDetector, folder: Path, dropped: int) -> Any:
         write(tmp_path, "train", [*GOOD, ("New.", "Neu.")] if change > 0 else GOOD[:change])
-        return detect_remaining(detector, folder, dropped)
+        return detect(detector, folder, dropped)
 
     inputs, folder = read_check_inputs(names, [], {}, None), tmp_path / "meanwhile"
     folder.mkdir()
     checked = check_corpora(inputs, folder, lambda name, done: None)
-    monkeypatch.setattr(ProblemDetector, "detect_remaining", change_and_detect)
+    monkeypatch.setattr(ProblemDetector, "detect", change_and_detect)
     with pytest.raises(UserError, match="changed while it was read"):
         clean_training_data(inputs, checked, 0, tmp_path / "out", folder)
     assert not (tmp_path / "out").exists()

@@ -73,26 +73,20 @@ def _decompress(file: FileIO, make: Callable[[], Decompressor]) -> Iterator[byte
     """Decompress all members of a file, which zero bytes may separate."""
     decompressor = make()
     for data in _raw_blocks(file):
-        while data:
+        if decompressor.eof:
+            data = data.lstrip(b"\0")
+        while data or not (decompressor.eof or decompressor.needs_input):
             if decompressor.eof:
                 decompressor = make()
-            yield from _decompress_block(decompressor, data)
-            data = decompressor.unused_data.lstrip(b"\0")
+            try:
+                block = decompressor.decompress(data, MAX_DECOMPRESSED_BYTES)
+            except (zlib.error, lzma.LZMAError, OSError) as error:  # OSError: from bz2
+                raise CorruptFileError(str(error)) from error
+            if block:
+                yield block
+            data = decompressor.unused_data.lstrip(b"\0")  # of the next member
     if not decompressor.eof:
         raise CorruptFileError("it ends too early")
-
-
-def _decompress_block(decompressor: Decompressor, data: bytes) -> Iterator[bytes]:
-    while True:
-        try:
-            block = decompressor.decompress(data, MAX_DECOMPRESSED_BYTES)
-        except (zlib.error, lzma.LZMAError, OSError) as error:  # OSError: from bz2
-            raise CorruptFileError(str(error)) from error
-        if block:
-            yield block
-        if decompressor.eof or decompressor.needs_input:
-            return
-        data = b""
 
 
 def open_compressed(path: Path) -> BufferedIOBase:

@@ -57,7 +57,10 @@ class SideStatistics:
 
 @dataclass(frozen=True)
 class CorpusStatistics:
-    """dropped: pairs by reason. source, target: of the pairs kept. corpora: pairs kept of each corpus of a mix."""
+    """dropped: pairs by reason. source, target: of the pairs kept.
+
+    corpora: pairs kept of each corpus of a mix; in the cache, those of one corpus follow those of the one before.
+    """
 
     pairs_read: int
     dropped: dict[str, int]
@@ -89,29 +92,24 @@ class TokenCache:
             count = self.statistics.pairs_kept
             self.indices: NDArray[np.int64] = map_array(folder / "indices", np.int64, count)
             self.source_hashes: HashArray = map_array(folder / "hashes", np.uint64, count)
-            self._source = _SideCache(folder, "source", source, count)
-            self._target = _SideCache(folder, "target", target, count)
+            self._sides = _SideCache(folder, "source", source, count), _SideCache(folder, "target", target, count)
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise UserError(f"{folder}: this cache is damaged ({error}). Delete the folder and start again.") from error
 
     def __len__(self) -> int:
         return len(self.indices)
 
-    @property
-    def corpus_sizes(self) -> list[int]:
-        """The number of pairs of each corpus of a mix; the pairs of one follow those of the one before."""
-        return self.statistics.corpora
-
-    def pair(self, number: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        return self._source.row(number), self._target.row(number)
+    def row(self, number: int, side: int) -> NDArray[Any]:
+        """Return the source (side 0) or target (side 1) of a pair."""
+        return self._sides[side].row(number)
 
     def lengths(self, numbers: NDArray[Any]) -> NDArray[np.int64]:
         """Return the numbers of source and target tokens of these pairs [n,2]."""
-        return np.stack([self._source.lengths(numbers), self._target.lengths(numbers)], axis=1)
+        return np.stack([side.lengths(numbers) for side in self._sides], axis=1)
 
     def target_counts(self) -> NDArray[np.int64]:
         """Return how often each id is a training target [V]; EOS once per pair."""
-        counts = self._target.counts.copy()
+        counts = self._sides[1].counts.copy()
         counts[EOS] += len(self)
         return counts
 
@@ -134,35 +132,28 @@ class _SideCache:
         return lengths
 
 
-def open_training_cache(
-    corpus: Corpus, source: Codec, target: Codec, settings: DataConfig, progress: ProgressCallback | None = None
-) -> TokenCache:
-    """Open the cache of the pairs that the filters of the settings keep; build it if necessary."""
-    filters = settings.filters(source, target)
-    return _open_cache(corpus, (source, target), filters, settings.cache_folder(), progress)
-
-
-def open_evaluation_cache(
-    corpus: Corpus, source: Codec, target: Codec, settings: DataConfig, progress: ProgressCallback | None = None
-) -> TokenCache:
-    """Open the cache of all pairs, including empty ones; build it if necessary."""
-    return _open_cache(corpus, (source, target), None, settings.cache_folder(), progress)
-
-
-def _open_cache(
+def open_token_cache(
     corpus: Corpus,
-    codecs: tuple[Codec, Codec],
-    filters: PairFilters | None,
-    parent: Path,
-    progress: ProgressCallback | None,
+    source: Codec,
+    target: Codec,
+    settings: DataConfig,
+    progress: ProgressCallback = lambda _: None,
+    *,
+    filtered: bool = True,
 ) -> TokenCache:
-    key = [CACHE_VERSION, corpus.fingerprint(), *(codec.fingerprint for codec in codecs), filters]
+    """Open the cache of a corpus; build it if necessary.
+
+    filtered: keep only what the filters of the settings keep, as in training; otherwise all pairs, even empty ones.
+    """
+    filters = settings.filters(source, target) if filtered else None
+    key = [CACHE_VERSION, corpus.fingerprint(), source.fingerprint, target.fingerprint, filters]
+    parent = settings.cache_folder()
     folder = parent / ("tokens-" + blake2b(json.dumps(key).encode(), digest_size=16).hexdigest())
     if not folder.exists():
         with cache_write_errors(parent):
             _remove_stale_builds(parent)
-            _build(CacheBuilder(corpus, codecs, filters), folder, progress or (lambda _: None))
-    return TokenCache(folder, *codecs)
+            _build(CacheBuilder(corpus, (source, target), filters), folder, progress)
+    return TokenCache(folder, source, target)
 
 
 @contextmanager

@@ -79,7 +79,7 @@ def clean_training_data(
     features = extractor.extract(map(repairer.repair, files.rows()), temporary / "repaired")
     detector = ProblemDetector(features, checked.held_out, target_only=inputs.target_only)
     dropped = kinds & ~ALWAYS_REPAIRED
-    reasons = detector.detect_remaining(temporary / "problems", dropped) & np.uint32(dropped)
+    reasons = detector.detect(temporary / "problems", dropped) & np.uint32(dropped)
     if reasons.all():
         raise UserError(f"{files.paths()[0]}: --fix would leave nothing. Add --ignore KIND.")
     with new_folder(out) as new:

@@ -53,18 +53,11 @@ class ProblemDetector:
         self._held_out = held_out
         self._sides = (1,) if target_only else (0, 1)
 
-    def detect(self, path: Path) -> ProblemArray:
-        """Return the bits of the problems of each pair [n], stored in a new file at `path`."""
-        problems = self._fixed_problems(path)
-        limits = self._limits(np.ones(len(problems), np.bool_))
-        for here, records in blocks(self._features.records):
-            problems[here] |= self._outliers(records, limits)
-        return problems
+    def detect(self, path: Path, dropped: int = 0) -> ProblemArray:
+        """Return the bits of the problems of each pair [n], stored in a new file at `path`.
 
-    def detect_remaining(self, path: Path, dropped: int) -> ProblemArray:
-        """Same as `detect`, if pairs with problems of the kinds `dropped` are removed.
-
-        Removing pairs changes the limits of outliers, so they are computed until nothing more is removed.
+        dropped: bits of the kinds of problems whose pairs are removed. Removing pairs changes the limits of outliers,
+        so they are computed until nothing more is removed.
         """
         problems = self._fixed_problems(path)
         is_kept = (problems & dropped) == 0
