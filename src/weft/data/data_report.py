@@ -59,12 +59,11 @@ class DataReport:
 
 
 def make_data_report(train: TokenCache, others: Mapping[str, TokenCache]) -> DataReport:
-    rest = [_make_split_report(name, cache, _train_overlap(cache, train)) for name, cache in others.items()]
-    return DataReport((_make_split_report("train", train, None), *rest))
-
-
-def _train_overlap(cache: TokenCache, train: TokenCache) -> int:
-    return int(known_mask(cache.source_hashes, train.source_hashes).sum())
+    reports = [_make_split_report("train", train, None)]
+    for name, cache in others.items():
+        is_in_train = known_mask(cache.source_hashes, train.source_hashes)
+        reports.append(_make_split_report(name, cache, int(is_in_train.sum())))
+    return DataReport(tuple(reports))
 
 
 def _make_split_report(name: str, cache: TokenCache, train_overlap: int | None) -> SplitReport:

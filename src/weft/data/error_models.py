@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from math import dist, isfinite
-from types import MappingProxyType
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from rapidfuzz.distance import OSA, Postfix, Prefix
@@ -19,13 +18,11 @@ from weft.core.formatting import did_you_mean, quote
 
 WORD_START = "\n"  # stands for the position before a word; no word can contain it
 KeyboardLayout = Literal["qwerty", "qwertz", "azerty"]
-KEYBOARD_ROWS: Mapping[KeyboardLayout, tuple[str, str, str]] = MappingProxyType(
-    {
-        "qwerty": ("qwertyuiop", "asdfghjkl", "zxcvbnm"),
-        "qwertz": ("qwertzuiopü", "asdfghjklöä", "yxcvbnm"),
-        "azerty": ("azertyuiop", "qsdfghjklm", "wxcvbn"),
-    }
-)
+KEYBOARD_ROWS: Mapping[KeyboardLayout, tuple[str, str, str]] = {
+    "qwerty": ("qwertyuiop", "asdfghjkl", "zxcvbnm"),
+    "qwertz": ("qwertzuiopü", "asdfghjklöä", "yxcvbnm"),
+    "azerty": ("azertyuiop", "qsdfghjklm", "wxcvbn"),
+}
 ROW_OFFSETS = (0.0, 0.25, 0.75)  # of the first key of each row, in widths of a key
 MAX_KEY_DISTANCE = 1.3  # between the centers of adjacent keys
 SIMILAR_SOUNDS = ("aeiouy", "ckq", "csz", "gj", "dt", "bp", "fvw", "mn")  # letters that are confused by sound
@@ -224,39 +221,29 @@ class LearnedErrorModel:
     def __init__(self, pairs: Iterable[tuple[str, str]]):
         words = edit_count = 0
         letters: Counter[str] = Counter()
-        bigrams: Counter[tuple[str, str]] = Counter()
-        deleted: Counter[tuple[str, str]] = Counter()
-        transposed: Counter[tuple[str, str]] = Counter()
-        substituted: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        inserted: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        bigrams: Counter[str] = Counter()
+        counts: defaultdict[EditKind, Counter[str]] = defaultdict(Counter)  # of the two letters of each edit
         for wrong, right in pairs:
             right = right.lower()
             letters.update(WORD_START + right)
-            bigrams.update(pairwise(WORD_START + right))
+            bigrams.update(map("".join, pairwise(WORD_START + right)))
             edits = find_typo_edits(right, wrong.lower())
             words += bool(edits)
             edit_count += len(edits)
             for kind, before, old, new in edits:
-                match kind:
-                    case "drop":
-                        deleted[before, old] += 1
-                    case "swap":
-                        transposed[old[0], old[1]] += 1
-                    case "replace":
-                        substituted[old][new] += 1
-                    case "insert":
-                        inserted[before][new] += 1
+                edited = {"drop": before + old, "swap": old, "replace": old + new, "insert": before + new}
+                counts[kind][edited[kind]] += 1
         self.errors = edit_count / max(words, 1)
-        self._deleted, self._mean_deleted = _pair_rates(deleted, bigrams)
-        self._transposed, self._mean_transposed = _pair_rates(transposed, bigrams)
-        self._substituted = _letter_rates(substituted, letters)
-        self._inserted = _letter_rates(inserted, letters)
+        self._deleted, self._mean_deleted = _bigram_rates(counts["drop"], bigrams)
+        self._transposed, self._mean_transposed = _bigram_rates(counts["swap"], bigrams)
+        self._substituted = _letter_rates(counts["replace"], letters)
+        self._inserted = _letter_rates(counts["insert"], letters)
 
     def deletion_rate(self, before: str, letter: str) -> float:
-        return self._deleted.get((before, letter), self._mean_deleted)
+        return self._deleted.get(before + letter, self._mean_deleted)
 
     def transposition_rate(self, first: str, second: str) -> float:
-        return self._transposed.get((first, second), self._mean_transposed)
+        return self._transposed.get(first + second, self._mean_transposed)
 
     def substitution_rates(self, letter: str) -> Mapping[str, float]:
         return self._substituted.get(letter, {})
@@ -281,17 +268,16 @@ def learn_error_model(pairs: Iterable[tuple[str, str]], name: str) -> LearnedErr
     return model
 
 
-def _pair_rates(
-    edits: Counter[tuple[str, str]], bigrams: Counter[tuple[str, str]]
-) -> tuple[dict[tuple[str, str], float], float]:
+def _bigram_rates(edits: Counter[str], bigrams: Counter[str]) -> tuple[dict[str, float], float]:
     """Return the smoothed rate of each bigram and the mean rate."""
     mean = edits.total() / max(bigrams.total(), 1)
     rates = {pair: (edits[pair] + PRIOR_COUNT * mean) / (count + PRIOR_COUNT) for pair, count in bigrams.items()}
     return rates, mean
 
 
-def _letter_rates(edits: Mapping[str, Counter[str]], letters: Counter[str]) -> dict[str, dict[str, float]]:
-    return {
-        letter: {other: count / (letters[letter] + PRIOR_COUNT) for other, count in others.items()}
-        for letter, others in edits.items()
-    }
+def _letter_rates(edits: Counter[str], letters: Counter[str]) -> Mapping[str, Mapping[str, float]]:
+    """Return the smoothed rate of each other letter, by letter."""
+    rates: defaultdict[str, dict[str, float]] = defaultdict(dict)
+    for pair, count in edits.items():
+        rates[pair[0]][pair[1]] = count / (letters[pair[0]] + PRIOR_COUNT)
+    return rates

@@ -17,7 +17,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from types import MappingProxyType
 from typing import Any, ClassVar, Literal, Protocol, TypeGuard
 
 import tokenizers
@@ -313,7 +312,7 @@ def _by_score(scored: tuple[str, float]) -> tuple[float, str]:
     return -scored[1], scored[0]
 
 
-def _vocabulary(reserved: Iterable[str], trained: Mapping[str, int] = MappingProxyType({})) -> dict[str, int]:
+def _vocabulary(reserved: Iterable[str], trained: Mapping[str, int] = {}) -> dict[str, int]:
     """Number the reserved tokens, then the trained ones in the order of their ids."""
     tokens = dict.fromkeys([*reserved, *sorted(trained, key=trained.__getitem__)])
     return {token: number for number, token in enumerate(tokens)}

@@ -4,7 +4,6 @@ training, validation and test data.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import NamedTuple
 
 from weft.core.errors import UserError
@@ -200,7 +199,7 @@ CODESPELL = DatasetInfo(
     minutes=5,
 )
 
-DATASETS: Mapping[str, DatasetInfo] = MappingProxyType({entry.name: entry for entry in (TATOEBA, CMUDICT, CODESPELL)})
+DATASETS: Mapping[str, DatasetInfo] = {entry.name: entry for entry in (TATOEBA, CMUDICT, CODESPELL)}
 
 
 def find_dataset(name: str) -> DatasetInfo:
