@@ -28,6 +28,7 @@ from weft.data.checks.pair_problems import ProblemSampler, SampledProblems
 from weft.data.corpus import Corpus
 from weft.data.data_config import DROP_REASONS, KEPT, DataConfig, PairFilters
 from weft.data.hashes import HashArray, hash_lines, hash_pairs, repeated_mask
+from weft.data.pair_files import LinePair
 
 CACHE_VERSION = 6  # to be increased whenever files or their meaning change
 CHUNK_PAIRS = 4096  # pairs tokenized at once
@@ -35,7 +36,6 @@ BUILD_SUFFIX = ".building"
 STALE_SECONDS = 24 * 3600.0  # a build without a write for this long is considered dead
 STATISTICS_FILE = "statistics.json"
 
-LinePairs: TypeAlias = Sequence[tuple[str, str]]
 ProgressCallback: TypeAlias = Callable[[int], None]  # receives the number of finished pairs
 
 
@@ -243,7 +243,7 @@ class CacheBuilder:
         path.unlink()
         return is_repeated
 
-    def _numbered_chunks(self, count: int) -> Iterator[tuple[int, slice, LinePairs]]:
+    def _numbered_chunks(self, count: int) -> Iterator[tuple[int, slice, Sequence[LinePair]]]:
         """Yield chunks with the index of their corpus and their position among all pairs."""
         changed = UserError(f"{self._corpus}: changed while it was read. Start again.")
         done = 0
@@ -256,14 +256,14 @@ class CacheBuilder:
         if done != count:
             raise changed
 
-    def _encode_source(self, pairs: LinePairs, first: int) -> RaggedRows:
+    def _encode_source(self, pairs: Sequence[LinePair], first: int) -> RaggedRows:
         try:
             return self._codecs[0].encode_rows([line for line, _ in pairs])
         except LineError as error:
             raise UserError(f"{self._corpus.location(first + error.row)}: {error}") from error
 
     def _verdicts(
-        self, pairs: LinePairs, rows: tuple[RaggedRows, RaggedRows], is_repeated: NDArray[np.bool_]
+        self, pairs: Sequence[LinePair], rows: tuple[RaggedRows, RaggedRows], is_repeated: NDArray[np.bool_]
     ) -> NDArray[np.uint8]:
         if self._filters is None:
             return np.full(len(pairs), KEPT, np.uint8)

@@ -27,7 +27,7 @@ from weft.data.pair_files import Shard
 from weft.data.text_files import open_compressed
 
 CHANGE_LOG = "changes.jsonl"
-ALWAYS_REPAIRED = Problem.CONTROL_CHARACTERS | Problem.BYTE_ORDER_MARK
+ALWAYS_REPAIRED = Problem.CONTROL_CHARACTERS | Problem.BYTE_ORDER_MARK  # never a reason to drop a pair
 PARTIAL_LOG = f"{CHANGE_LOG}.unfinished"
 
 
