@@ -36,7 +36,7 @@ from weft.config.yaml_files import dump_yaml_inline
 from weft.core.errors import UserError
 from weft.core.files import new_folder, write_atomically
 from weft.data.corpus import Corpus
-from weft.data.datasets.catalog import DatasetWheel
+from weft.data.datasets.catalog import CODESPELL, DatasetWheel
 from weft.data.datasets.download import DatasetFolder, download_dataset, download_lines, write_tsv
 from weft.data.error_models import learn_error_model
 from weft.data.text_files import read_lines
@@ -231,7 +231,7 @@ def main(
 ) -> None:
     """Train two models to correct spelling, and test them on misspellings that they have not seen."""
     norvig = read_testset(testset)
-    corpus = download_dataset("codespell", folder / "codespell", log)
+    corpus = download_dataset(CODESPELL, folder / "codespell", log)
     tests = {"Norvig": norvig, "codespell": read_held_out_list(corpus.test)}
     held_out = {casefold_key(case.wrong) for cases in tests.values() for case in cases}
     data = folder / "data"

@@ -12,6 +12,7 @@ from benchmarks.command_line import log
 from weft.config.recipe import Recipe, load_recipe
 from weft.config.recipe_catalog import RECIPES_FOLDER
 from weft.core.errors import UserError
+from weft.data.datasets.catalog import find_dataset
 from weft.data.datasets.download import download_dataset
 from weft.text.text_config import train_tokenizers
 from weft.text.tokenizer import Tokenizer
@@ -50,7 +51,7 @@ def read_recipe(name: str, data: Path, pieces: int) -> Recipe:
 
 def download_recipe(name: str, folder: Path, pieces: int) -> Recipe:
     """Load a recipe with the Tatoeba corpus, downloaded into `folder` if it is not there."""
-    corpus = download_dataset(CORPUS, folder.expanduser().absolute() / CORPUS, log)
+    corpus = download_dataset(find_dataset(CORPUS), folder.expanduser().absolute() / CORPUS, log)
     overrides = [f"data.folder={corpus.path}", "data.train=[train.tsv]", "data.valid=[valid.tsv]", "data.test=[]"]
     return load_recipe(RECIPES_FOLDER / name, [*overrides, f"text.source={{type: bpe, vocab_size: {pieces}}}"])
 

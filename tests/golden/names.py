@@ -13,7 +13,8 @@ from weft.checkpoints.model_folder import find_model
 from weft.cli.check import read_check_inputs
 from weft.config.recipe import Recipe, load_recipe
 from weft.data.batches import BatchLoader
-from weft.data.checks.quality_check import check_corpora, clean_training_data
+from weft.data.checks.cleaning import clean_training_data
+from weft.data.checks.quality_check import check_corpora
 from weft.decoding.constraints.glossary import read_glossary
 from weft.decoding.constraints.request import Request
 from weft.inference.ensemble import EnsembleMean, EnsembleOptions

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from weft.cli.check import read_check_inputs
 from weft.core.errors import UserError
-from weft.data.checks.cleaning import CHANGE_LOG
+from weft.data.checks.cleaning import CHANGE_LOG, clean_training_data
 from weft.data.checks.problem_kinds import FIXABLE, PROBLEM_KINDS
 from weft.data.checks.problem_report import CheckReport
-from weft.data.checks.quality_check import check_corpora, clean_training_data
+from weft.data.checks.quality_check import check_corpora
 from weft.data.corpus import Corpus
 
 FRAGMENTS = st.sampled_from(

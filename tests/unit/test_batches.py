@@ -13,7 +13,7 @@ from weft.core.padded import Padded
 from weft.data.batches import Batch, BatchLoader
 from weft.data.corpus import Corpus
 from weft.data.data_config import DataConfig
-from weft.data.token_cache import TokenCache, open_training_cache
+from weft.data.token_cache import TokenCache, open_token_cache
 from weft.text.tokenizer_training import WhitespaceTokenizerTrainer
 
 TOKENIZER = WhitespaceTokenizerTrainer().train([" ".join(map(str, range(100)))])
@@ -30,7 +30,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> TokenCache:
     lines = [" ".join(map(str, rng.integers(100, size=length))) for length in (*source, *target)]
     text = "".join(f"{lines[number]}\t{lines[PAIRS + number]}\n" for number in range(PAIRS))
     (folder / "pairs.tsv").write_text("1\t\n" + text)
-    return open_training_cache(
+    return open_token_cache(
         Corpus([folder / "pairs.tsv"]), TOKENIZER, TOKENIZER, DataConfig(cache=str(folder / "cache"))
     )
 
@@ -45,7 +45,7 @@ def rows(side: Padded) -> list[list[int]]:
 
 
 def source_ids(cache: TokenCache, index: int) -> list[int]:
-    ids: list[int] = cache.pair(int(np.searchsorted(cache.indices, index)))[0].tolist()
+    ids: list[int] = cache.row(int(np.searchsorted(cache.indices, index)), 0).tolist()
     return ids
 
 
@@ -56,7 +56,7 @@ def test_every_pair_occurs_once_per_epoch(cache: TokenCache) -> None:
         assert batch.source.data.dtype == batch.target.data.dtype == torch.int64
         for index, source, target in zip(batch.indices, rows(batch.source), rows(batch.target), strict=True):
             number = int(np.searchsorted(cache.indices, index))
-            assert [source, target] == [[*side.tolist(), EOS] for side in cache.pair(number)]
+            assert [source, target] == [[*cache.row(number, side).tolist(), EOS] for side in (0, 1)]
         for side in (batch.source, batch.target):
             assert (side.data[~side.mask] == PAD).all()
     assert sorted(indices) == cache.indices.tolist()
@@ -108,8 +108,8 @@ def test_epoch_can_start_at_any_batch(cache: TokenCache, monkeypatch: pytest.Mon
         rest = list(batches.epoch(3, start))
         assert len(rest) == len(whole) - start
         assert all(equal_batches(actual, expected) for actual, expected in zip(rest, whole[start:], strict=True))
-    read: list[int] = []
-    monkeypatch.setattr(cache, "pair", lambda number: read.append(number) or TokenCache.pair(cache, number))  # type: ignore[func-returns-value]
+    read: set[int] = set()
+    monkeypatch.setattr(cache, "row", lambda number, side: read.add(number) or TokenCache.row(cache, number, side))  # type: ignore[func-returns-value]
     assert len(next(batches.epoch(3, 20)).indices) == len(read)
 
 
@@ -129,7 +129,7 @@ def test_noise_is_drawn_for_each_side_pair_and_epoch(cache: TokenCache) -> None:
             for index, target in zip(batch.indices, rows(batch.target), strict=True)
         }
 
-    plain = {int(index): cache.pair(number)[1].tolist() for number, index in enumerate(cache.indices)}
+    plain = {int(index): cache.row(number, 1).tolist() for number, index in enumerate(cache.indices)}
     noised = targets(1, 0)
     assert all(sorted(noised[index]) == sorted([*plain[index], NUM_SPECIAL_TOKENS, EOS]) for index in plain)
     assert noised == targets(1, 0, budget=500)  # independent of the batch
@@ -184,7 +184,7 @@ def test_noise_that_exceeds_max_length_is_discarded(cache: TokenCache) -> None:
 @pytest.mark.parametrize("count", [127, 255, 256])
 def test_every_pair_occurs_for_any_corpus_size(count: int, tmp_path: Path) -> None:
     (tmp_path / "pairs.tsv").write_text("".join(f"{number % 100} {number // 100}\t1\n" for number in range(count)))
-    small_cache = open_training_cache(
+    small_cache = open_token_cache(
         Corpus([tmp_path / "pairs.tsv"]), TOKENIZER, TOKENIZER, DataConfig(cache=str(tmp_path / "cache"))
     )
     indices = [index for batch in BatchLoader(small_cache, 50, seed=1).epoch(0) for index in batch.indices]

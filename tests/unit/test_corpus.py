@@ -167,7 +167,7 @@ def test_invalid_json_is_rejected(tmp_path: Path, line: str, message: str) -> No
 def test_concatenated_archive_members_are_read_in_order(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"text{suffix}"
     path.write_bytes(
-        COMPRESS[suffix](b"a\nb") + COMPRESS[suffix](b"c\n") + bytes(8) + COMPRESS[suffix](b"d\n") + bytes(4)
+        COMPRESS[suffix](b"a\nb") + COMPRESS[suffix](b"c\n") + bytes(8) + COMPRESS[suffix](b"d\n") + bytes(2**17)
     )
     assert list(read_lines(path)) == ["a", "bc", "d"]
 

@@ -10,7 +10,7 @@ from weft.config.recipe import load_recipe
 from weft.core.errors import ConfigError, UserError
 from weft.data.batches import BatchLoader, epoch_pairs
 from weft.data.data_config import CorpusConfig, DataConfig
-from weft.data.token_cache import TokenCache, open_training_cache
+from weft.data.token_cache import TokenCache, open_token_cache
 from weft.text.tokenizer_training import WhitespaceTokenizerTrainer
 from weft.training.recipe_checks import check_recipe
 
@@ -60,12 +60,12 @@ def mix(tmp_path: Path) -> DataConfig:
 
 
 def open_cache(data: DataConfig) -> TokenCache:
-    return open_training_cache(data.splits()["train"], TOKENIZER, TOKENIZER, data)
+    return open_token_cache(data.splits()["train"], TOKENIZER, TOKENIZER, data)
 
 
 def test_batches_follow_the_corpus_weights(mix: DataConfig) -> None:
     cache = open_cache(mix)
-    assert cache.corpus_sizes == [60, 10]  # ten pairs of the second corpus are also in the first
+    assert cache.statistics.corpora == [60, 10]  # ten pairs of the second corpus are also in the first
     batches = BatchLoader(cache, 30, 1, weights=mix.corpus_weights())
     epochs = [Counter(pair for batch in batches.epoch(epoch) for pair in batch.indices) for epoch in (0, 1)]
     assert [sum(count for pair, count in epoch.items() if pair < 60) for epoch in epochs] == [30, 30]

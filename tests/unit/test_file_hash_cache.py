@@ -7,19 +7,18 @@ from pathlib import Path
 import pytest
 
 from weft.core.errors import UserError
-from weft.data import json_cache
+from weft.data import hashes
 from weft.data.data_config import DataConfig
-from weft.data.json_cache import FileHashCache, cached_count
-from weft.data.text_files import hash_file
+from weft.data.hashes import FileHashCache, hash_file
 
 
 @pytest.fixture
 def read_files(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """Collect the files that are read; the clock is set so that all changes are old."""
     paths: list[Path] = []
-    monkeypatch.setattr(json_cache, "hash_file", lambda path: paths.append(path) or hash_file(path))  # type: ignore[func-returns-value]
+    monkeypatch.setattr(hashes, "hash_file", lambda path: paths.append(path) or hash_file(path))  # type: ignore[func-returns-value]
     later = time.time() + 60
-    monkeypatch.setattr("weft.data.json_cache.time.time", lambda: later)
+    monkeypatch.setattr("weft.data.hashes.time.time", lambda: later)
     return paths
 
 
@@ -60,7 +59,7 @@ def test_replaced_file_is_detected(tmp_path: Path, file: Path, read_files: list[
 def test_recently_changed_file_is_not_cached(
     tmp_path: Path, file: Path, read_files: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("weft.data.json_cache.time.time", lambda: file.stat().st_mtime + 1)
+    monkeypatch.setattr("weft.data.hashes.time.time", lambda: file.stat().st_mtime + 1)
     cache = FileHashCache(tmp_path / "files")
     assert cache.hash(file) == cache.hash(file)
     assert len(read_files) == 2
@@ -91,4 +90,3 @@ def test_unwritable_cache_is_ignored(tmp_path: Path, file: Path, read_files: lis
     first, again = (settings.splits()["train"].fingerprint() for _ in range(2))
     assert first == again
     assert read_files == [file] * 4
-    assert cached_count(tmp_path / "cache" / "count.json", lambda: 3) == 3

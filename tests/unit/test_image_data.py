@@ -16,7 +16,7 @@ from weft.data.batches import BatchLoader
 from weft.data.corpus import Corpus
 from weft.data.data_config import DataConfig
 from weft.data.image_codec import ImageCodec
-from weft.data.token_cache import TokenCache, open_evaluation_cache, open_training_cache
+from weft.data.token_cache import TokenCache, open_token_cache
 from weft.text.tokenizer_training import CharacterTokenizerTrainer
 from weft.training.autoconfig import choose_recipe
 from weft.training.recipe_checks import check_recipe
@@ -59,7 +59,7 @@ def settings(table: Path, max_length: int = 50) -> DataConfig:
 
 
 def cached_sources(cache: TokenCache) -> list[list[list[int]]]:
-    return [cache.pair(number)[0].tolist() for number in range(len(cache))]
+    return [cache.row(number, 0).tolist() for number in range(len(cache))]
 
 
 def test_image_names_are_relative_to_the_table(table: Path) -> None:
@@ -80,38 +80,38 @@ def test_broken_image_is_reported_with_its_line(table: Path) -> None:
         names = [Path(source).name for source, _ in split.pairs()]
         if "4.png" in names:
             with pytest.raises(UserError, match=r"table\.tsv, line 5: .*4\.png: not a readable image"):
-                open_evaluation_cache(split, IMAGE_CODEC, TOKENIZER, settings(table))
+                open_token_cache(split, IMAGE_CODEC, TOKENIZER, settings(table), filtered=False)
 
 
 def test_cache_holds_pixel_columns(table: Path) -> None:
-    cache = open_training_cache(corpus(table), IMAGE_CODEC, TOKENIZER, settings(table))
+    cache = open_token_cache(corpus(table), IMAGE_CODEC, TOKENIZER, settings(table))
     assert cached_sources(cache) == [[[255 - number] * 8] * number for number in (1, 2, 3, 4)]
-    assert cache.pair(0)[0].dtype == np.uint8
+    assert cache.row(0, 0).dtype == np.uint8
     assert cache.lengths(np.arange(4)).tolist() == [[1, 1], [2, 1], [3, 1], [4, 1]]
     assert cache.statistics.dropped == {"empty": 1, "duplicate": 1, "too long": 0, "bad ratio": 0}
     assert (cache.statistics.source.tokens, cache.statistics.source.unknown_tokens) == (10, 0)
-    reopened = open_training_cache(corpus(table), IMAGE_CODEC, TOKENIZER, settings(table))
+    reopened = open_token_cache(corpus(table), IMAGE_CODEC, TOKENIZER, settings(table))
     assert cached_sources(reopened) == cached_sources(cache)
 
 
 def test_images_are_encoded_in_chunks(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = cached_sources(open_training_cache(corpus(table), IMAGE_CODEC, TOKENIZER, settings(table)))
+    whole = cached_sources(open_token_cache(corpus(table), IMAGE_CODEC, TOKENIZER, settings(table)))
     monkeypatch.setattr(codec, "MAX_IMAGES_PER_CHUNK", 2)
     progress: list[int] = []
     other = DataConfig(cache=str(table.parent / "again"), max_length=50)
-    assert cached_sources(open_training_cache(corpus(table), IMAGE_CODEC, TOKENIZER, other, progress.append)) == whole
+    assert cached_sources(open_token_cache(corpus(table), IMAGE_CODEC, TOKENIZER, other, progress.append)) == whole
     assert progress == [2, 4, 6]
 
 
 def test_length_ratio_is_not_checked_for_images(table: Path) -> None:
     write_bars(table.parent / "pictures" / "4.png", *range(40))
-    assert len(open_training_cache(corpus(table), IMAGE_CODEC, TOKENIZER, settings(table))) == 4
-    short = open_training_cache(corpus(table), IMAGE_CODEC, TOKENIZER, settings(table, max_length=39))
+    assert len(open_token_cache(corpus(table), IMAGE_CODEC, TOKENIZER, settings(table))) == 4
+    short = open_token_cache(corpus(table), IMAGE_CODEC, TOKENIZER, settings(table, max_length=39))
     assert short.statistics.dropped["too long"] == 1
     wide = table.with_name("wide.tsv")
     wide.write_text("pictures/4.png\ta\n")
     with pytest.raises(UserError, match=r"Raise data.max_length, or lower text.source.height"):
-        open_training_cache(corpus(wide), IMAGE_CODEC, TOKENIZER, settings(table, max_length=39))
+        open_token_cache(corpus(wide), IMAGE_CODEC, TOKENIZER, settings(table, max_length=39))
 
 
 def test_fingerprint_depends_on_pixels(table: Path) -> None:
@@ -132,7 +132,7 @@ def test_equal_images_are_in_the_same_split(table: Path) -> None:
 
 
 def test_batch_holds_padded_images(table: Path) -> None:
-    cache = open_evaluation_cache(corpus(table), IMAGE_CODEC, TOKENIZER, settings(table))
+    cache = open_token_cache(corpus(table), IMAGE_CODEC, TOKENIZER, settings(table), filtered=False)
     (batch,) = BatchLoader(cache, 1000, 1).epoch(0)
     assert batch.source.data.dtype == torch.uint8
     assert batch.source.data.shape == (6, 5, 8)  # the widest, and an end column

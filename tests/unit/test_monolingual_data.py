@@ -10,7 +10,7 @@ from weft.data.batches import BatchLoader
 from weft.data.corpus import Corpus, HoldoutSplit
 from weft.data.data_config import DataConfig
 from weft.data.data_report import make_data_report, render_data_report
-from weft.data.token_cache import open_evaluation_cache, open_training_cache
+from weft.data.token_cache import open_token_cache
 from weft.text.text_config import TextConfig, train_tokenizers
 from weft.text.tokenizer_training import WhitespaceTokenizerTrainer
 
@@ -54,7 +54,7 @@ def test_empty_file_is_reported(tmp_path: Path) -> None:
 def test_lines_are_filtered(tmp_path: Path) -> None:
     tokenizer = WhitespaceTokenizerTrainer().train(LINES)
     settings = DataConfig(cache=str(tmp_path / "cache"), max_length=8)
-    cache = open_training_cache(corpus(tmp_path, LINES), tokenizer, tokenizer, settings)
+    cache = open_token_cache(corpus(tmp_path, LINES), tokenizer, tokenizer, settings)
     assert cache.statistics.dropped == {"empty": 1, "duplicate": 1, "too long": 1, "bad ratio": 0}
     assert cache.indices.tolist() == [0, 1, 5]
     (batch,) = BatchLoader(cache, 100, seed=1).epoch(0)
@@ -64,9 +64,7 @@ def test_lines_are_filtered(tmp_path: Path) -> None:
 
 def test_length_ratio_is_not_checked(tmp_path: Path) -> None:
     tokenizer = WhitespaceTokenizerTrainer().train(LINES)
-    cache = open_training_cache(
-        corpus(tmp_path, LINES), tokenizer, tokenizer, DataConfig(cache=str(tmp_path / "cache"))
-    )
+    cache = open_token_cache(corpus(tmp_path, LINES), tokenizer, tokenizer, DataConfig(cache=str(tmp_path / "cache")))
     assert cache.statistics.dropped["bad ratio"] == 0
     assert cache.statistics.pairs_kept == 4
 
@@ -74,7 +72,7 @@ def test_length_ratio_is_not_checked(tmp_path: Path) -> None:
 def test_empty_result_is_reported_in_lines(tmp_path: Path) -> None:
     tokenizer = WhitespaceTokenizerTrainer().train(["a"])
     with pytest.raises(UserError, match=r"no line is left of 2 \(1 empty, 1 too long\)"):
-        open_training_cache(
+        open_token_cache(
             corpus(tmp_path, ["", "a a"]), tokenizer, tokenizer, DataConfig(cache=str(tmp_path / "cache"), max_length=1)
         )
 
@@ -82,8 +80,8 @@ def test_empty_result_is_reported_in_lines(tmp_path: Path) -> None:
 def test_data_report_counts_lines(tmp_path: Path) -> None:
     tokenizer = WhitespaceTokenizerTrainer().train(["a b c"])
     settings = DataConfig(cache=str(tmp_path / "cache"))
-    train = open_training_cache(corpus(tmp_path, LINES), tokenizer, tokenizer, settings)
-    valid = open_evaluation_cache(corpus(tmp_path, ["c", "b d"]), tokenizer, tokenizer, settings)
+    train = open_token_cache(corpus(tmp_path, LINES), tokenizer, tokenizer, settings)
+    valid = open_token_cache(corpus(tmp_path, ["c", "b d"]), tokenizer, tokenizer, settings, filtered=False)
     assert [line.split() for line in render_data_report(make_data_report(train, {"valid": valid})).split("\n")] == [
         ["train", "valid"],
         ["lines", "read", "6", "2"],

@@ -12,7 +12,7 @@ from weft.core.codec import EOS, NUM_SPECIAL_TOKENS
 from weft.data import token_cache
 from weft.data.corpus import Corpus
 from weft.data.data_config import DataConfig
-from weft.data.token_cache import open_training_cache
+from weft.data.token_cache import open_token_cache
 from weft.losses.sampled_losses import (
     LogUniformProposal,
     ProposalDistribution,
@@ -69,7 +69,7 @@ def test_target_tokens_are_counted_in_chunks(chunk: int, tmp_path: Path, monkeyp
     path = tmp_path / "pairs.tsv"
     path.write_text("x y\ta b a\ny x\tb\n", "utf-8")
     tokenizer = WhitespaceTokenizerTrainer().train(["a a a b b x x y y"])
-    tokens = open_training_cache(Corpus([path]), tokenizer, tokenizer, DataConfig(cache=str(tmp_path / "cache")))
+    tokens = open_token_cache(Corpus([path]), tokenizer, tokenizer, DataConfig(cache=str(tmp_path / "cache")))
     counted = tokens.target_counts()
     counts_by_token = dict(zip(tokenizer.vocabulary(), counted.tolist(), strict=True))
     assert counted[EOS] == 2

@@ -11,13 +11,12 @@ import pytest
 from weft.cli.check import read_check_inputs
 from weft.core.errors import UserError
 from weft.core.formatting import escape_unprintable
-from weft.data.checks.cleaning import CHANGE_LOG, copied_file_names
-from weft.data.checks.encodings import guess_encoding
+from weft.data.checks.cleaning import CHANGE_LOG, clean_training_data, copied_file_names
+from weft.data.checks.encodings import guess_encoding, is_mojibake, repair_mojibake
 from weft.data.checks.outliers import ProblemDetector
-from weft.data.checks.pair_problems import is_mojibake, repair_mojibake
 from weft.data.checks.problem_kinds import FIXABLE, PROBLEM_KINDS, parse_ignored_kinds
 from weft.data.checks.problem_report import check_reports_to_json, excerpt, format_check_reports, has_serious_problems
-from weft.data.checks.quality_check import CheckResult, check_corpora, clean_training_data
+from weft.data.checks.quality_check import CheckResult, check_corpora
 
 GOOD = [
     (f"The man saw the number {i} and went on to the house.", f"Der Mann sah die Nummer {i} und ging nach Hause, süß.")
@@ -246,16 +245,16 @@ def test_files_changed_during_cleaning_are_reported(
     change: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A line is added or removed after the check."""
-    names, detect_remaining = write(tmp_path, "train", GOOD), ProblemDetector.detect_remaining
+    names, detect = write(tmp_path, "train", GOOD), ProblemDetector.detect
 
     def change_and_detect(detector: ProblemDetector, folder: Path, dropped: int) -> Any:
         write(tmp_path, "train", [*GOOD, ("New.", "Neu.")] if change > 0 else GOOD[:change])
-        return detect_remaining(detector, folder, dropped)
+        return detect(detector, folder, dropped)
 
     inputs, folder = read_check_inputs(names, [], {}, None), tmp_path / "meanwhile"
     folder.mkdir()
     checked = check_corpora(inputs, folder, lambda name, done: None)
-    monkeypatch.setattr(ProblemDetector, "detect_remaining", change_and_detect)
+    monkeypatch.setattr(ProblemDetector, "detect", change_and_detect)
     with pytest.raises(UserError, match="changed while it was read"):
         clean_training_data(inputs, checked, 0, tmp_path / "out", folder)
     assert not (tmp_path / "out").exists()

@@ -15,8 +15,8 @@ from weft.core.errors import UserError
 from weft.data import token_cache
 from weft.data.corpus import Corpus
 from weft.data.data_config import DataConfig
-from weft.data.line_hashes import hash_lines
-from weft.data.token_cache import TokenCache, open_evaluation_cache, open_training_cache
+from weft.data.hashes import hash_lines
+from weft.data.token_cache import TokenCache, open_token_cache
 from weft.text.tokenizer import Tokenizer
 from weft.text.tokenizer_training import ByteTokenizerTrainer, WhitespaceTokenizerTrainer
 
@@ -55,11 +55,12 @@ def entries(settings: DataConfig) -> list[str]:
 
 
 def lines(cache: TokenCache, tokenizer: Tokenizer = TOKENIZER) -> list[tuple[str, ...]]:
-    return [tuple(tokenizer.decode(side.tolist() for side in cache.pair(number))) for number in range(len(cache))]
+    pairs = ([cache.row(number, side).tolist() for side in (0, 1)] for number in range(len(cache)))
+    return [tuple(tokenizer.decode(pair)) for pair in pairs]
 
 
 def test_filters_keep_the_right_pairs_and_count_the_others(corpus: Corpus, settings: DataConfig) -> None:
-    cache = open_training_cache(corpus, TOKENIZER, TOKENIZER, settings)
+    cache = open_token_cache(corpus, TOKENIZER, TOKENIZER, settings)
     assert cache.indices.tolist() == [0, 6, 7]
     assert lines(cache) == [GOOD, ("5", "6 6 6 6 6 6 6 6 6 6"), ("4 5", "1 2 3")]
     assert cache.lengths(np.array([2, 0, 1])).tolist() == [[2, 3], [3, 2], [1, 10]]
@@ -71,11 +72,11 @@ def test_filters_keep_the_right_pairs_and_count_the_others(corpus: Corpus, setti
 
 def test_filters_can_be_set(corpus: Corpus, settings: DataConfig) -> None:
     loose = replace(settings, max_length=31, max_length_ratio=10.0, drop_duplicates=False)
-    assert open_training_cache(corpus, TOKENIZER, TOKENIZER, loose).indices.tolist() == [0, 3, 4, 5, 6, 7]
+    assert open_token_cache(corpus, TOKENIZER, TOKENIZER, loose).indices.tolist() == [0, 3, 4, 5, 6, 7]
 
 
 def test_evaluation_cache_keeps_all_pairs(corpus: Corpus, settings: DataConfig) -> None:
-    cache = open_evaluation_cache(corpus, TOKENIZER, TOKENIZER, settings)
+    cache = open_token_cache(corpus, TOKENIZER, TOKENIZER, settings, filtered=False)
     assert lines(cache) == [(source.strip(), target.strip()) for source, target in PAIRS]
     assert sum(cache.statistics.dropped.values()) == 0
 
@@ -83,7 +84,7 @@ def test_evaluation_cache_keeps_all_pairs(corpus: Corpus, settings: DataConfig) 
 def test_whitespace_line_is_empty_even_if_it_has_tokens(tmp_path: Path, settings: DataConfig) -> None:
     corpus = write_corpus(tmp_path / "a.tsv", [("a", "   "), ("  ", "b"), ("c", "d")])
     assert (
-        open_training_cache(
+        open_token_cache(
             corpus, ByteTokenizerTrainer().train([]), ByteTokenizerTrainer().train([]), settings
         ).statistics.dropped["empty"]
         == 2
@@ -91,8 +92,8 @@ def test_whitespace_line_is_empty_even_if_it_has_tokens(tmp_path: Path, settings
 
 
 def test_corpus_of_empty_lines_can_be_evaluated(tmp_path: Path, settings: DataConfig) -> None:
-    cache = open_evaluation_cache(
-        write_corpus(tmp_path / "a.tsv", [("", ""), ("", "")]), TOKENIZER, TOKENIZER, settings
+    cache = open_token_cache(
+        write_corpus(tmp_path / "a.tsv", [("", ""), ("", "")]), TOKENIZER, TOKENIZER, settings, filtered=False
     )
     assert lines(cache) == [("", ""), ("", "")]
 
@@ -100,11 +101,11 @@ def test_corpus_of_empty_lines_can_be_evaluated(tmp_path: Path, settings: DataCo
 def test_chunk_size_does_not_change_the_cache(
     corpus: Corpus, settings: DataConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = open_training_cache(corpus, TOKENIZER, TOKENIZER, settings)
+    whole = open_token_cache(corpus, TOKENIZER, TOKENIZER, settings)
     monkeypatch.setattr(token_cache, "CHUNK_PAIRS", 3)
     progress: list[int] = []
     other_settings = replace(settings, cache=settings.cache + "-2")
-    chunked = open_training_cache(corpus, TOKENIZER, TOKENIZER, other_settings, progress.append)
+    chunked = open_token_cache(corpus, TOKENIZER, TOKENIZER, other_settings, progress.append)
     assert progress == [3, 6, 8]
     assert lines(chunked) == lines(whole)
     assert chunked.source_hashes.tolist() == whole.source_hashes.tolist()
@@ -115,13 +116,13 @@ def test_chunk_size_does_not_change_the_cache(
 def test_chunk_may_be_dropped_entirely(tmp_path: Path, settings: DataConfig, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(token_cache, "CHUNK_PAIRS", 2)
     corpus = write_corpus(tmp_path / "a.tsv", [("", ""), ("", ""), ("1", "2"), ("", ""), ("", "")])
-    cache = open_training_cache(corpus, TOKENIZER, TOKENIZER, settings)
+    cache = open_token_cache(corpus, TOKENIZER, TOKENIZER, settings)
     assert (cache.indices.tolist(), lines(cache)) == ([2], [("1", "2")])
     assert cache.source_hashes.tolist() == hash_lines(["1"]).tolist()
 
 
 def test_cache_folder_contains_only_the_cache_files(corpus: Corpus, settings: DataConfig) -> None:
-    open_training_cache(corpus, TOKENIZER, TOKENIZER, settings)
+    open_token_cache(corpus, TOKENIZER, TOKENIZER, settings)
     (folder,) = Path(settings.cache).iterdir()
     sides = [f"{side}.{kind}" for side in ("source", "target") for kind in ("ids", "offsets", "counts")]
     assert sorted(path.name for path in folder.iterdir()) == sorted([*sides, "hashes", "indices", "statistics.json"])
@@ -129,28 +130,28 @@ def test_cache_folder_contains_only_the_cache_files(corpus: Corpus, settings: Da
 
 def test_existing_cache_is_reused(corpus: Corpus, settings: DataConfig) -> None:
     progress: list[int] = []
-    first = open_training_cache(corpus, TOKENIZER, TOKENIZER, settings, progress.append)
-    again = open_training_cache(corpus, TOKENIZER, TOKENIZER, settings, progress.append)
+    first = open_token_cache(corpus, TOKENIZER, TOKENIZER, settings, progress.append)
+    again = open_token_cache(corpus, TOKENIZER, TOKENIZER, settings, progress.append)
     assert progress == [8]
     assert lines(first) == lines(again)
 
 
 def test_every_relevant_setting_gives_another_cache(tmp_path: Path, corpus: Corpus, settings: DataConfig) -> None:
     other_tokenizer = WhitespaceTokenizerTrainer().train(["1 2"])
-    open_training_cache(corpus, TOKENIZER, TOKENIZER, settings)
-    open_training_cache(corpus, TOKENIZER, other_tokenizer, settings)
-    open_training_cache(corpus, other_tokenizer, TOKENIZER, settings)
-    open_training_cache(corpus, TOKENIZER, TOKENIZER, replace(settings, max_length=29))
-    open_training_cache(corpus, TOKENIZER, TOKENIZER, replace(settings, max_length_ratio=2.0))
-    open_training_cache(corpus, TOKENIZER, TOKENIZER, replace(settings, drop_duplicates=False))
-    open_evaluation_cache(corpus, TOKENIZER, TOKENIZER, settings)
-    open_training_cache(write_corpus(tmp_path / "other.tsv", PAIRS[:-1]), TOKENIZER, TOKENIZER, settings)
+    open_token_cache(corpus, TOKENIZER, TOKENIZER, settings)
+    open_token_cache(corpus, TOKENIZER, other_tokenizer, settings)
+    open_token_cache(corpus, other_tokenizer, TOKENIZER, settings)
+    open_token_cache(corpus, TOKENIZER, TOKENIZER, replace(settings, max_length=29))
+    open_token_cache(corpus, TOKENIZER, TOKENIZER, replace(settings, max_length_ratio=2.0))
+    open_token_cache(corpus, TOKENIZER, TOKENIZER, replace(settings, drop_duplicates=False))
+    open_token_cache(corpus, TOKENIZER, TOKENIZER, settings, filtered=False)
+    open_token_cache(write_corpus(tmp_path / "other.tsv", PAIRS[:-1]), TOKENIZER, TOKENIZER, settings)
     assert len(entries(settings)) == 8
 
 
 def test_unknown_and_byte_tokens_are_counted(tmp_path: Path, settings: DataConfig) -> None:
     corpus = write_corpus(tmp_path / "a.tsv", [("1 never seen", "ab"), ("2", "é")])
-    statistics = open_training_cache(corpus, TOKENIZER, ByteTokenizerTrainer().train([]), settings).statistics
+    statistics = open_token_cache(corpus, TOKENIZER, ByteTokenizerTrainer().train([]), settings).statistics
     assert (statistics.source.tokens, statistics.source.unknown_tokens, statistics.source.has_byte_fallback) == (
         4,
         2,
@@ -167,9 +168,9 @@ def test_unknown_and_byte_tokens_are_counted(tmp_path: Path, settings: DataConfi
 def test_large_vocabulary_uses_wider_ids(tmp_path: Path, settings: DataConfig) -> None:
     large = WhitespaceTokenizerTrainer().train([" ".join(map(str, range(70_000)))])
     corpus = write_corpus(tmp_path / "a.tsv", [("1 69999", "2 3")])
-    cache = open_training_cache(corpus, large, TOKENIZER, settings)
+    cache = open_token_cache(corpus, large, TOKENIZER, settings)
     assert lines(cache, large)[0][0] == "1 69999"
-    assert [side.dtype.itemsize for side in cache.pair(0)] == [4, 1]
+    assert [cache.row(0, side).dtype.itemsize for side in (0, 1)] == [4, 1]
 
 
 @pytest.mark.parametrize(
@@ -185,7 +186,7 @@ def test_empty_result_is_rejected(
     tmp_path: Path, settings: DataConfig, pairs: list[tuple[str, str]], message: str
 ) -> None:
     with pytest.raises(UserError, match=message):
-        open_training_cache(write_corpus(tmp_path / "a.tsv", pairs), TOKENIZER, TOKENIZER, settings)
+        open_token_cache(write_corpus(tmp_path / "a.tsv", pairs), TOKENIZER, TOKENIZER, settings)
     assert entries(settings) == []
 
 
@@ -194,16 +195,16 @@ def test_interrupted_build_leaves_no_files(corpus: Corpus, settings: DataConfig)
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        open_training_cache(corpus, TOKENIZER, TOKENIZER, settings, stop)
+        open_token_cache(corpus, TOKENIZER, TOKENIZER, settings, stop)
     assert entries(settings) == []
-    assert len(open_training_cache(corpus, TOKENIZER, TOKENIZER, settings)) == 3
+    assert len(open_token_cache(corpus, TOKENIZER, TOKENIZER, settings)) == 3
 
 
 def test_slower_of_two_builds_uses_the_other_cache(corpus: Corpus, settings: DataConfig) -> None:
     def build_concurrently(done: int) -> None:
-        open_training_cache(corpus, TOKENIZER, TOKENIZER, settings)
+        open_token_cache(corpus, TOKENIZER, TOKENIZER, settings)
 
-    cache = open_training_cache(corpus, TOKENIZER, TOKENIZER, settings, build_concurrently)
+    cache = open_token_cache(corpus, TOKENIZER, TOKENIZER, settings, build_concurrently)
     assert len(cache) == 3
     assert len(entries(settings)) == 1
 
@@ -218,7 +219,7 @@ def test_old_leftovers_of_killed_builds_are_removed(corpus: Corpus, settings: Da
         (folder / "source.ids").touch()
     for path in (old / "source.ids", old, recent, foreign / "source.ids", foreign):
         os.utime(path, (two_days_ago, two_days_ago))
-    open_training_cache(corpus, TOKENIZER, TOKENIZER, settings)
+    open_token_cache(corpus, TOKENIZER, TOKENIZER, settings)
     assert not old.exists()
     assert recent.exists()
     assert foreign.exists()
@@ -226,17 +227,17 @@ def test_old_leftovers_of_killed_builds_are_removed(corpus: Corpus, settings: Da
 
 @pytest.mark.parametrize("name", ["source.ids", "target.offsets", "indices", "hashes", "statistics.json"])
 def test_damaged_cache_is_rejected(corpus: Corpus, settings: DataConfig, name: str) -> None:
-    open_training_cache(corpus, TOKENIZER, TOKENIZER, settings)
+    open_token_cache(corpus, TOKENIZER, TOKENIZER, settings)
     (folder,) = Path(settings.cache).iterdir()
     (folder / name).write_bytes((folder / name).read_bytes()[:5])
     with pytest.raises(UserError, match=r"this cache is damaged .* Delete the folder"):
-        open_training_cache(corpus, TOKENIZER, TOKENIZER, settings)
+        open_token_cache(corpus, TOKENIZER, TOKENIZER, settings)
 
 
 def test_unwritable_cache_folder_is_rejected(corpus: Corpus, settings: DataConfig) -> None:
     Path(settings.cache).write_text("a file")
     with pytest.raises(UserError, match=r"the cache cannot be written .* data\.cache"):
-        open_training_cache(corpus, TOKENIZER, TOKENIZER, settings)
+        open_token_cache(corpus, TOKENIZER, TOKENIZER, settings)
 
 
 @pytest.mark.parametrize("changed", [PAIRS[:-1], [*PAIRS, GOOD]])
@@ -247,7 +248,7 @@ def test_corpus_changed_during_build_is_rejected(
     readings = iter([PAIRS, changed])
     monkeypatch.setattr(corpus, "chunks", lambda size: iter([(0, next(readings))]))
     with pytest.raises(UserError, match="changed while it was read"):
-        open_training_cache(corpus, TOKENIZER, TOKENIZER, settings)
+        open_token_cache(corpus, TOKENIZER, TOKENIZER, settings)
 
 
 def fsync_writable_only(descriptor: int) -> None:
@@ -261,7 +262,7 @@ def test_cache_is_built_if_fsync_needs_writable_files(
 ) -> None:
     monkeypatch.setattr(sys, "platform", "win32")
     monkeypatch.setattr(os, "fsync", fsync_writable_only)
-    assert len(open_training_cache(corpus, TOKENIZER, TOKENIZER, settings)) == 3
+    assert len(open_token_cache(corpus, TOKENIZER, TOKENIZER, settings)) == 3
 
 
 def test_files_are_synced_before_the_rename_and_the_parent_after(
@@ -276,7 +277,7 @@ def test_files_are_synced_before_the_rename_and_the_parent_after(
 
     monkeypatch.setattr(os, "fsync", lambda descriptor: events.append(os.fstat(descriptor).st_ino))
     monkeypatch.setattr(Path, "rename", log_rename)
-    folder = open_training_cache(corpus, TOKENIZER, TOKENIZER, settings).folder
+    folder = open_token_cache(corpus, TOKENIZER, TOKENIZER, settings).folder
     content = {path.stat().st_ino for path in folder.iterdir()}
     assert {*events[: len(content)]} == content
     assert events[len(content) :] == [folder.stat().st_ino, "renamed", folder.parent.stat().st_ino]

@@ -12,7 +12,7 @@ from weft.text.tokenizer_training import (
     WordPieceTokenizerTrainer,
     WordTokenizerTrainer,
 )
-from weft.text.vocabulary_extension import extend_tokenizer
+from weft.text.vocabulary_extension import ExtendedTokenizer, extend_tokenizer
 
 OLD = ["the cat sees the dog", "a dog hears the cat", "the dog and the cat"] * 3
 NEW = ["the čaža sees žirafa", "žirafa čaža", "the žirafa hears", "žirafa"]
@@ -26,6 +26,11 @@ TRAINERS: dict[str, TokenizerTrainer] = {
     "unigram": UnigramTokenizerTrainer(vocab_size=40, byte_fallback=False),
     "unigram-bytes": UnigramTokenizerTrainer(vocab_size=320),
 }
+
+
+def new_tokens(extension: ExtendedTokenizer) -> list[str]:
+    tokenizer = extension.tokenizer
+    return tokenizer.tokens(range(tokenizer.size - len(extension.old_ids), tokenizer.size))
 
 
 @pytest.mark.parametrize("kind", TRAINERS)
@@ -47,17 +52,17 @@ def test_old_ids_stay_and_new_text_is_known(kind: str) -> None:
 def test_new_character_maps_to_its_old_bytes_in_order() -> None:
     tokenizer = TRAINERS["bpe-bytes"].train(OLD)
     extension = extend_tokenizer(tokenizer, NEW, 100, merges=False)
-    assert extension.new_tokens[0] == "ž"
+    assert new_tokens(extension)[0] == "ž"
     assert tokenizer.token_bytes(extension.old_ids[0]) == ["ž".encode()[:1], "ž".encode()[1:]]
 
 
 def test_new_merges_continue_the_learned_ones() -> None:
     tokenizer = TRAINERS["bpe"].train(OLD)
     extension = extend_tokenizer(tokenizer, NEW, 100, merges=True)
-    assert "▁žirafa" in extension.new_tokens
+    assert "▁žirafa" in new_tokens(extension)
     assert extension.tokenizer.tokens(extension.tokenizer.encode(["žirafa"])[0]) == ["▁žirafa"]
     assert extension.tokenizer.decode(extension.tokenizer.encode(NEW)) == NEW
-    old_ids = extension.old_ids[extension.new_tokens.index("▁žirafa")]
+    old_ids = extension.old_ids[new_tokens(extension).index("▁žirafa")]
     assert tokenizer.tokens(old_ids) == tokenizer.tokens(tokenizer.encode(["žirafa"])[0])
 
 
@@ -65,8 +70,8 @@ def test_number_of_new_tokens_is_limited() -> None:
     tokenizer = TRAINERS["bpe"].train(OLD)
     for limit in (0, 1, 3, 5):
         assert len(extend_tokenizer(tokenizer, NEW, limit, merges=True).old_ids) == limit
-    whole = extend_tokenizer(tokenizer, NEW, 100, merges=True).new_tokens
-    assert extend_tokenizer(tokenizer, NEW, 5, merges=True).new_tokens == whole[:5]
+    whole = new_tokens(extend_tokenizer(tokenizer, NEW, 100, merges=True))
+    assert new_tokens(extend_tokenizer(tokenizer, NEW, 5, merges=True)) == whole[:5]
 
 
 def test_byte_tokenizer_and_known_text_need_no_new_tokens() -> None:
@@ -75,7 +80,8 @@ def test_byte_tokenizer_and_known_text_need_no_new_tokens() -> None:
 
 
 def test_character_that_occurs_once_gets_no_token() -> None:
-    assert extend_tokenizer(TRAINERS["character"].train(OLD), ["ß", "õõ"], 100, merges=False).new_tokens == ["õ"]
+    extension = extend_tokenizer(TRAINERS["character"].train(OLD), ["ß", "õõ"], 100, merges=False)
+    assert new_tokens(extension) == ["õ"]
 
 
 def test_backward_tokenizer_stays_backward() -> None:

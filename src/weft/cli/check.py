@@ -50,9 +50,10 @@ def check(
     from json import dumps
     from tempfile import TemporaryDirectory
 
+    from weft.data.checks.cleaning import check_cleaning_output, clean_training_data
     from weft.data.checks.problem_kinds import FIXABLE, parse_ignored_kinds
     from weft.data.checks.problem_report import check_reports_to_json, format_check_reports, has_serious_problems
-    from weft.data.checks.quality_check import check_cleaning_output, check_corpora, clean_training_data
+    from weft.data.checks.quality_check import check_corpora
 
     files, settings = split_settings(data)
     if not files:

@@ -32,9 +32,11 @@ def download(
     ] = None,
 ) -> None:
     """Download a dataset with pip and write train.tsv, valid.tsv and test.tsv, with its license in SOURCE.txt."""
+    from weft.data.datasets.catalog import find_dataset
     from weft.data.datasets.download import download_dataset
 
-    folder = download_dataset(name, out or Path("data") / name, lambda text: print(text, file=sys.stderr, flush=True))
+    entry = find_dataset(name)
+    folder = download_dataset(entry, out or Path("data") / name, lambda text: print(text, file=sys.stderr, flush=True))
     print(folder.source.read_text("utf-8"))
     print("Try it:", *example_commands(folder), sep="\n  ")
 

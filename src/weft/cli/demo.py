@@ -92,10 +92,11 @@ def demo(
     from weft.metrics.references import read_tsv
 
     settings, run = DEMO_TASKS[task], out or Path("runs") / f"demo-{task}"
-    time = minutes or DATASETS[settings.dataset].minutes
+    entry = DATASETS[settings.dataset]
+    time = minutes or entry.minutes
     about = f"{settings.title} About {format_minutes(time)} of training."
     _print_status(f"{about}\nCtrl-C stops it; the same command resumes it.\n")
-    dataset = download_dataset(settings.dataset, data / settings.dataset, _print_status)
+    dataset = download_dataset(entry, data / settings.dataset, _print_status)
     if _train(dataset, run, time, device) == "interrupted":
         raise typer.Exit(130)
     translator = load_translator(run, device=device)
@@ -143,7 +144,7 @@ def _print_results(task: DemoTask, translator: "Translator", test: "EvaluationSe
 
 def _select_examples(test: "EvaluationSet", lengths: Sequence[int], *, by_letters: bool) -> list[int]:
     """The number of an example of each length, if possible with several references, selected by a hash."""
-    from weft.data.line_hashes import hash_lines
+    from weft.data.hashes import hash_lines
 
     hashes, selected = hash_lines(test.sources), []
     for length in lengths:

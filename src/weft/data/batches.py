@@ -142,13 +142,12 @@ class BatchLoader:
 
     def targets(self, pairs: PairIndices) -> Padded:
         """Return the targets of `make_batch` without reading the sources, which may be large images."""
-        rows = [self._cache.pair(number)[1][: self._max_length] for number in pairs]
-        return pad_rows(self._apply_noise(rows, tuple(self._cache.indices[pairs].tolist()), 0, 1))
+        return self._padded_side(pairs, 0, 1)
 
     def _plan(self, epoch: int) -> Iterator[PairIndices]:
         """Yield the pairs of each batch."""
         rng = np.random.default_rng(derive_seed(self._seed, "order of pairs", epoch))
-        order = epoch_pairs(self._cache.corpus_sizes, self._weights, self._seed, epoch)
+        order = epoch_pairs(self._cache.statistics.corpora, self._weights, self._seed, epoch)
         if len(self._excluded):
             is_used = np.ones(len(self._cache), np.bool_)
             is_used[self._excluded] = False
@@ -180,17 +179,16 @@ class BatchLoader:
         return self._collate(own, epoch) if len(own) else self._collate(pairs[:1], epoch)._replace(weight=0.0)
 
     def _collate(self, pairs: PairIndices, epoch: int) -> Batch:
-        indices = tuple(self._cache.indices[pairs].tolist())
-        rows = [self._cache.pair(number) for number in pairs]
-        source = self._apply_noise([source[: self._max_length] for source, _ in rows], indices, epoch, 0)
-        target = self._apply_noise([target[: self._max_length] for _, target in rows], indices, epoch, 1)
-        return Batch(pad_rows(source), pad_rows(target), indices)
+        source, target = (self._padded_side(pairs, epoch, side) for side in (0, 1))
+        return Batch(source, target, tuple(self._cache.indices[pairs].tolist()))
 
-    def _apply_noise(self, rows: list[RowArray], indices: tuple[int, ...], epoch: int, side: int) -> list[RowArray]:
+    def _padded_side(self, pairs: PairIndices, epoch: int, side: int) -> Padded:
         """Noise makes rows longer; a row that would exceed max_length stays as it is."""
+        rows = [self._cache.row(number, side)[: self._max_length] for number in pairs]
         noise = self._noise[side]
-        if noise is None:
-            return rows
-        seeds = (derive_seed(self._seed, "noise", side, epoch, index) for index in indices)
-        noisy = [np.array(noise(row.tolist(), Random(s)), np.int64) for row, s in zip(rows, seeds, strict=True)]  # noqa: S311
-        return [new if len(new) <= self._max_length else old for new, old in zip(noisy, rows, strict=True)]
+        if noise is not None:
+            indices = self._cache.indices[pairs].tolist()
+            seeds = (derive_seed(self._seed, "noise", side, epoch, index) for index in indices)
+            noisy = [np.array(noise(row.tolist(), Random(s)), np.int64) for row, s in zip(rows, seeds, strict=True)]  # noqa: S311
+            rows = [new if len(new) <= self._max_length else old for new, old in zip(noisy, rows, strict=True)]
+        return pad_rows(rows)

@@ -16,9 +16,9 @@ from typing import TypeVar
 from weft.core.codec import Modality
 from weft.core.errors import UserError
 from weft.core.lazy import Reiterable
-from weft.data.line_hashes import hash_lines
+from weft.data.hashes import hash_file, hash_lines
 from weft.data.pair_files import LinePair, Shard, find_shards, read_pairs
-from weft.data.text_files import hash_file, require_regular_file, resolve_listed_file
+from weft.data.text_files import require_regular_file, resolve_listed_file
 
 Item = TypeVar("Item")
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from weft.core.codec import Codec, Modality
 from weft.core.setting_types import PositiveFloat, PositiveInt, Rate
 from weft.data.corpus import Corpus, HoldoutSplit
-from weft.data.json_cache import FileHashCache
+from weft.data.hashes import FileHashCache
 
 MAX_EXEMPT_LENGTH = 10  # the ratio of pairs whose longer side has at most this many tokens is not checked
 UNLIMITED_RATIO = 1e9

@@ -3,12 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from weft.data.checks.pair_problems import SampledProblems
 from weft.data.checks.problem_kinds import PROBLEM_KINDS
-from weft.data.corpus_statistics import SampledProblems, SideStatistics
 from weft.data.data_config import DROP_REASONS
-from weft.data.json_cache import cached_count
-from weft.data.line_hashes import known_mask
-from weft.data.token_cache import TokenCache
+from weft.data.hashes import known_mask
+from weft.data.token_cache import SideStatistics, TokenCache
 
 DROPPED_PREFIX = "dropped: "
 
@@ -60,14 +59,11 @@ class DataReport:
 
 
 def make_data_report(train: TokenCache, others: Mapping[str, TokenCache]) -> DataReport:
-    rest = [_make_split_report(name, cache, _train_overlap(cache, train)) for name, cache in others.items()]
-    return DataReport((_make_split_report("train", train, None), *rest))
-
-
-def _train_overlap(cache: TokenCache, train: TokenCache) -> int:
-    """Return the cached count, since computing it reads all training data."""
-    path = cache.folder / f"in-{train.folder.name}.json"
-    return cached_count(path, lambda: int(known_mask(cache.source_hashes, train.source_hashes).sum()))
+    reports = [_make_split_report("train", train, None)]
+    for name, cache in others.items():
+        is_in_train = known_mask(cache.source_hashes, train.source_hashes)
+        reports.append(_make_split_report(name, cache, int(is_in_train.sum())))
+    return DataReport(tuple(reports))
 
 
 def _make_split_report(name: str, cache: TokenCache, train_overlap: int | None) -> SplitReport:

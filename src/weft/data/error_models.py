@@ -9,23 +9,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from math import dist, isfinite
-from types import MappingProxyType
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
-from rapidfuzz.distance import Postfix, Prefix
+from rapidfuzz.distance import OSA, Postfix, Prefix
 
 from weft.core.errors import UserError
 from weft.core.formatting import did_you_mean, quote
 
 WORD_START = "\n"  # stands for the position before a word; no word can contain it
 KeyboardLayout = Literal["qwerty", "qwertz", "azerty"]
-KEYBOARD_ROWS: Mapping[KeyboardLayout, tuple[str, str, str]] = MappingProxyType(
-    {
-        "qwerty": ("qwertyuiop", "asdfghjkl", "zxcvbnm"),
-        "qwertz": ("qwertzuiopü", "asdfghjklöä", "yxcvbnm"),
-        "azerty": ("azertyuiop", "qsdfghjklm", "wxcvbn"),
-    }
-)
+KEYBOARD_ROWS: Mapping[KeyboardLayout, tuple[str, str, str]] = {
+    "qwerty": ("qwertyuiop", "asdfghjkl", "zxcvbnm"),
+    "qwertz": ("qwertzuiopü", "asdfghjklöä", "yxcvbnm"),
+    "azerty": ("azertyuiop", "qsdfghjklm", "wxcvbn"),
+}
 ROW_OFFSETS = (0.0, 0.25, 0.75)  # of the first key of each row, in widths of a key
 MAX_KEY_DISTANCE = 1.3  # between the centers of adjacent keys
 SIMILAR_SOUNDS = ("aeiouy", "ckq", "csz", "gj", "dt", "bp", "fvw", "mn")  # letters that are confused by sound
@@ -164,7 +161,7 @@ def _share_rate(letters: str, rate: float) -> dict[str, float]:
 
 
 EditKind: TypeAlias = Literal["drop", "insert", "replace", "swap"]
-_Step: TypeAlias = tuple[EditKind | Literal["keep"], int, int, int]  # kind, cost, letters of right and of wrong
+_Step: TypeAlias = tuple[EditKind | Literal["keep"], int, int]  # kind, letters of right and of wrong
 
 
 class TypoEdit(NamedTuple):
@@ -184,40 +181,30 @@ def find_typo_edits(right: str, wrong: str) -> list[TypoEdit]:
     start = Prefix.similarity(right, wrong)
     end = Postfix.similarity(right[start:], wrong[start:])
     prefix, right, wrong = WORD_START + right[:start], right[start : len(right) - end], wrong[start : len(wrong) - end]
-    costs = _alignment_costs(right, wrong)
-    edits, i, j = [], 0, 0
-    while i < len(right) or j < len(wrong):
-        kind, _, m, n = next(
-            step
-            for step in _next_steps(right[i : i + 2], wrong[j : j + 2])
-            if step[1] + costs[i + step[2]][j + step[3]] == costs[i][j]
+    edits = []
+    while right or wrong:
+        remaining = OSA.distance(right, wrong)
+        kind, m, n = next(
+            (kind, m, n)
+            for kind, m, n in _next_steps(right[:2], wrong[:2])
+            if OSA.distance(right[m:], wrong[n:]) + (kind != "keep") == remaining
         )
         if kind != "keep":
-            edits.append(TypoEdit(kind, (prefix + right[:i])[-1], right[i : i + m], wrong[j : j + n]))
-        i, j = i + m, j + n
+            edits.append(TypoEdit(kind, prefix[-1], right[:m], wrong[:n]))
+        prefix, right, wrong = prefix + right[:m], right[m:], wrong[n:]
     return edits
-
-
-def _alignment_costs(right: str, wrong: str) -> list[list[int]]:
-    """Return the number of edits from right[i:] to wrong[j:] as [i][j]."""
-    costs = [[0] * (len(wrong) + 1) for _ in range(len(right) + 1)]
-    for i in reversed(range(len(right) + 1)):
-        for j in reversed(range(len(wrong) + 1)):
-            steps = _next_steps(right[i : i + 2], wrong[j : j + 2])
-            costs[i][j] = min((cost + costs[i + m][j + n] for _, cost, m, n in steps), default=0)
-    return costs
 
 
 def _next_steps(right: str, wrong: str) -> Iterator[_Step]:
     """Yield the possible steps, in order of preference, given the next two letters of both spellings."""
     if right and wrong:
-        yield ("keep", 0, 1, 1) if right[0] == wrong[0] else ("replace", 1, 1, 1)
+        yield ("keep", 1, 1) if right[0] == wrong[0] else ("replace", 1, 1)
     if len(right) == len(wrong) == 2 and right == wrong[::-1]:
-        yield "swap", 1, 2, 2
+        yield "swap", 2, 2
     if right:
-        yield "drop", 1, 1, 0
+        yield "drop", 1, 0
     if wrong:
-        yield "insert", 1, 0, 1
+        yield "insert", 0, 1
 
 
 class LearnedErrorModel:
@@ -234,39 +221,29 @@ class LearnedErrorModel:
     def __init__(self, pairs: Iterable[tuple[str, str]]):
         words = edit_count = 0
         letters: Counter[str] = Counter()
-        bigrams: Counter[tuple[str, str]] = Counter()
-        deleted: Counter[tuple[str, str]] = Counter()
-        transposed: Counter[tuple[str, str]] = Counter()
-        substituted: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        inserted: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        bigrams: Counter[str] = Counter()
+        counts: defaultdict[EditKind, Counter[str]] = defaultdict(Counter)  # of the two letters of each edit
         for wrong, right in pairs:
             right = right.lower()
             letters.update(WORD_START + right)
-            bigrams.update(pairwise(WORD_START + right))
+            bigrams.update(map("".join, pairwise(WORD_START + right)))
             edits = find_typo_edits(right, wrong.lower())
             words += bool(edits)
             edit_count += len(edits)
             for kind, before, old, new in edits:
-                match kind:
-                    case "drop":
-                        deleted[before, old] += 1
-                    case "swap":
-                        transposed[old[0], old[1]] += 1
-                    case "replace":
-                        substituted[old][new] += 1
-                    case "insert":
-                        inserted[before][new] += 1
+                edited = {"drop": before + old, "swap": old, "replace": old + new, "insert": before + new}
+                counts[kind][edited[kind]] += 1
         self.errors = edit_count / max(words, 1)
-        self._deleted, self._mean_deleted = _pair_rates(deleted, bigrams)
-        self._transposed, self._mean_transposed = _pair_rates(transposed, bigrams)
-        self._substituted = _letter_rates(substituted, letters)
-        self._inserted = _letter_rates(inserted, letters)
+        self._deleted, self._mean_deleted = _bigram_rates(counts["drop"], bigrams)
+        self._transposed, self._mean_transposed = _bigram_rates(counts["swap"], bigrams)
+        self._substituted = _letter_rates(counts["replace"], letters)
+        self._inserted = _letter_rates(counts["insert"], letters)
 
     def deletion_rate(self, before: str, letter: str) -> float:
-        return self._deleted.get((before, letter), self._mean_deleted)
+        return self._deleted.get(before + letter, self._mean_deleted)
 
     def transposition_rate(self, first: str, second: str) -> float:
-        return self._transposed.get((first, second), self._mean_transposed)
+        return self._transposed.get(first + second, self._mean_transposed)
 
     def substitution_rates(self, letter: str) -> Mapping[str, float]:
         return self._substituted.get(letter, {})
@@ -291,17 +268,16 @@ def learn_error_model(pairs: Iterable[tuple[str, str]], name: str) -> LearnedErr
     return model
 
 
-def _pair_rates(
-    edits: Counter[tuple[str, str]], bigrams: Counter[tuple[str, str]]
-) -> tuple[dict[tuple[str, str], float], float]:
+def _bigram_rates(edits: Counter[str], bigrams: Counter[str]) -> tuple[dict[str, float], float]:
     """Return the smoothed rate of each bigram and the mean rate."""
     mean = edits.total() / max(bigrams.total(), 1)
     rates = {pair: (edits[pair] + PRIOR_COUNT * mean) / (count + PRIOR_COUNT) for pair, count in bigrams.items()}
     return rates, mean
 
 
-def _letter_rates(edits: Mapping[str, Counter[str]], letters: Counter[str]) -> dict[str, dict[str, float]]:
-    return {
-        letter: {other: count / (letters[letter] + PRIOR_COUNT) for other, count in others.items()}
-        for letter, others in edits.items()
-    }
+def _letter_rates(edits: Counter[str], letters: Counter[str]) -> Mapping[str, Mapping[str, float]]:
+    """Return the smoothed rate of each other letter, by letter."""
+    rates: defaultdict[str, dict[str, float]] = defaultdict(dict)
+    for pair, count in edits.items():
+        rates[pair[0]][pair[1]] = count / (letters[pair[0]] + PRIOR_COUNT)
+    return rates

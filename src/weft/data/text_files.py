@@ -4,15 +4,15 @@ A line ends at "\\n" and nowhere else.
 """
 
 import bz2
+import gzip
 import lzma
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from functools import partial
-from hashlib import file_digest
-from io import FileIO
+from io import BufferedIOBase, FileIO
 from pathlib import Path
-from typing import Protocol
+from typing import TypeAlias
 
 from weft.core.errors import UserError
 
@@ -26,21 +26,6 @@ MAX_LINE_BYTES = 2**24  # about a million words
 
 class CorruptFileError(Exception):
     """The file is truncated or not of the format that its suffix indicates."""
-
-
-class Decompressor(Protocol):
-    """Interface of bz2.BZ2Decompressor and lzma.LZMADecompressor, for one member of a compressed file."""
-
-    @property
-    def eof(self) -> bool: ...
-
-    @property
-    def unused_data(self) -> bytes: ...
-
-    @property
-    def needs_input(self) -> bool: ...
-
-    def decompress(self, data: bytes, max_length: int) -> bytes: ...
 
 
 class GzipDecompressor:
@@ -57,6 +42,7 @@ class GzipDecompressor:
         return block
 
 
+Decompressor: TypeAlias = GzipDecompressor | bz2.BZ2Decompressor | lzma.LZMADecompressor  # of one member of a file
 DECOMPRESSORS: Mapping[str, Callable[[], Decompressor]] = {
     ".gz": GzipDecompressor,
     ".bz2": bz2.BZ2Decompressor,
@@ -87,26 +73,33 @@ def _decompress(file: FileIO, make: Callable[[], Decompressor]) -> Iterator[byte
     """Decompress all members of a file, which zero bytes may separate."""
     decompressor = make()
     for data in _raw_blocks(file):
-        while data:
+        if decompressor.eof:
+            data = data.lstrip(b"\0")
+        while data or not (decompressor.eof or decompressor.needs_input):
             if decompressor.eof:
                 decompressor = make()
-            yield from _decompress_block(decompressor, data)
-            data = decompressor.unused_data.lstrip(b"\0")
+            try:
+                block = decompressor.decompress(data, MAX_DECOMPRESSED_BYTES)
+            except (zlib.error, lzma.LZMAError, OSError) as error:  # OSError: from bz2
+                raise CorruptFileError(str(error)) from error
+            if block:
+                yield block
+            data = decompressor.unused_data.lstrip(b"\0")  # of the next member
     if not decompressor.eof:
         raise CorruptFileError("it ends too early")
 
 
-def _decompress_block(decompressor: Decompressor, data: bytes) -> Iterator[bytes]:
-    while True:
-        try:
-            block = decompressor.decompress(data, MAX_DECOMPRESSED_BYTES)
-        except (zlib.error, lzma.LZMAError, OSError) as error:  # OSError: from bz2
-            raise CorruptFileError(str(error)) from error
-        if block:
-            yield block
-        if decompressor.eof or decompressor.needs_input:
-            return
-        data = b""
+def open_compressed(path: Path) -> BufferedIOBase:
+    """Open a new file for writing, compressed according to its suffix; create its folder."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    match path.suffix:
+        case ".gz":
+            return gzip.GzipFile(path, "wb", mtime=0)
+        case ".bz2":
+            return bz2.BZ2File(path, "wb")
+        case ".xz":
+            return lzma.LZMAFile(path, "wb")
+    return path.open("wb")
 
 
 def read_lines(path: Path | str) -> Iterator[str]:
@@ -174,16 +167,6 @@ def read_blocks(path: Path) -> Iterator[bytes]:
         yield from decompressed_blocks(path)
     except CorruptFileError as error:
         raise UserError(f"{path}: this {path.suffix} file is broken ({error}). Copy or compress it again.") from error
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read ({error.strerror})") from error
-
-
-def hash_file(path: Path) -> bytes:
-    """Return a hash of the stored bytes."""
-    require_file(path)
-    try:
-        with path.open("rb") as file:
-            return file_digest(file, "blake2b").digest()
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror})") from error
 

@@ -10,7 +10,8 @@ import math
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from itertools import compress
 from pathlib import Path
@@ -23,11 +24,11 @@ from numpy.typing import DTypeLike, NDArray
 from weft.core.codec import EOS, Codec, LineError, RaggedRows, codec_chunk_size
 from weft.core.errors import UserError
 from weft.core.files import fsync_path, fsync_tree
+from weft.data.checks.pair_problems import ProblemSampler, SampledProblems
 from weft.data.corpus import Corpus
-from weft.data.corpus_statistics import CorpusStatistics, ProblemSampler, SideStatistics
 from weft.data.data_config import DROP_REASONS, KEPT, DataConfig, PairFilters
-from weft.data.json_cache import cache_write_errors
-from weft.data.line_hashes import HashArray, hash_lines, hash_pairs, repeated_mask
+from weft.data.hashes import HashArray, hash_lines, hash_pairs, repeated_mask
+from weft.data.pair_files import LinePair
 
 CACHE_VERSION = 6  # to be increased whenever files or their meaning change
 CHUNK_PAIRS = 4096  # pairs tokenized at once
@@ -35,8 +36,47 @@ BUILD_SUFFIX = ".building"
 STALE_SECONDS = 24 * 3600.0  # a build without a write for this long is considered dead
 STATISTICS_FILE = "statistics.json"
 
-LinePairs: TypeAlias = Sequence[tuple[str, str]]
 ProgressCallback: TypeAlias = Callable[[int], None]  # receives the number of finished pairs
+
+
+@dataclass(frozen=True)
+class SideStatistics:
+    """Tokens of one side. With byte fallback, no token is unknown."""
+
+    tokens: int
+    unknown_tokens: int
+    byte_tokens: int
+    has_byte_fallback: bool
+
+    @classmethod
+    def from_counts(cls, codec: Codec, tokens: int, counts: NDArray[np.int64]) -> SideStatistics:
+        """counts: how often each id occurs [codec.size]."""
+        unknown_tokens = 0 if codec.unknown_id is None else int(counts[codec.unknown_id])
+        return cls(tokens, unknown_tokens, int(counts[list(codec.byte_ids)].sum()), bool(codec.byte_ids))
+
+
+@dataclass(frozen=True)
+class CorpusStatistics:
+    """dropped: pairs by reason. source, target: of the pairs kept.
+
+    corpora: pairs kept of each corpus of a mix; in the cache, those of one corpus follow those of the one before.
+    """
+
+    pairs_read: int
+    dropped: dict[str, int]
+    source: SideStatistics
+    target: SideStatistics
+    corpora: list[int]
+    sample: SampledProblems
+
+    @property
+    def pairs_kept(self) -> int:
+        return self.pairs_read - sum(self.dropped.values())
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> CorpusStatistics:
+        sides = SideStatistics(**value["source"]), SideStatistics(**value["target"])
+        return cls(value["pairs_read"], value["dropped"], *sides, value["corpora"], SampledProblems(**value["sample"]))
 
 
 class TokenCache:
@@ -52,29 +92,24 @@ class TokenCache:
             count = self.statistics.pairs_kept
             self.indices: NDArray[np.int64] = map_array(folder / "indices", np.int64, count)
             self.source_hashes: HashArray = map_array(folder / "hashes", np.uint64, count)
-            self._source = _SideCache(folder, "source", source, count)
-            self._target = _SideCache(folder, "target", target, count)
+            self._sides = _SideCache(folder, "source", source, count), _SideCache(folder, "target", target, count)
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise UserError(f"{folder}: this cache is damaged ({error}). Delete the folder and start again.") from error
 
     def __len__(self) -> int:
         return len(self.indices)
 
-    @property
-    def corpus_sizes(self) -> list[int]:
-        """The number of pairs of each corpus of a mix; the pairs of one follow those of the one before."""
-        return self.statistics.corpora
-
-    def pair(self, number: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        return self._source.row(number), self._target.row(number)
+    def row(self, number: int, side: int) -> NDArray[Any]:
+        """Return the source (side 0) or target (side 1) of a pair."""
+        return self._sides[side].row(number)
 
     def lengths(self, numbers: NDArray[Any]) -> NDArray[np.int64]:
         """Return the numbers of source and target tokens of these pairs [n,2]."""
-        return np.stack([self._source.lengths(numbers), self._target.lengths(numbers)], axis=1)
+        return np.stack([side.lengths(numbers) for side in self._sides], axis=1)
 
     def target_counts(self) -> NDArray[np.int64]:
         """Return how often each id is a training target [V]; EOS once per pair."""
-        counts = self._target.counts.copy()
+        counts = self._sides[1].counts.copy()
         counts[EOS] += len(self)
         return counts
 
@@ -97,35 +132,39 @@ class _SideCache:
         return lengths
 
 
-def open_training_cache(
-    corpus: Corpus, source: Codec, target: Codec, settings: DataConfig, progress: ProgressCallback | None = None
-) -> TokenCache:
-    """Open the cache of the pairs that the filters of the settings keep; build it if necessary."""
-    filters = settings.filters(source, target)
-    return _open_cache(corpus, (source, target), filters, settings.cache_folder(), progress)
-
-
-def open_evaluation_cache(
-    corpus: Corpus, source: Codec, target: Codec, settings: DataConfig, progress: ProgressCallback | None = None
-) -> TokenCache:
-    """Open the cache of all pairs, including empty ones; build it if necessary."""
-    return _open_cache(corpus, (source, target), None, settings.cache_folder(), progress)
-
-
-def _open_cache(
+def open_token_cache(
     corpus: Corpus,
-    codecs: tuple[Codec, Codec],
-    filters: PairFilters | None,
-    parent: Path,
-    progress: ProgressCallback | None,
+    source: Codec,
+    target: Codec,
+    settings: DataConfig,
+    progress: ProgressCallback = lambda _: None,
+    *,
+    filtered: bool = True,
 ) -> TokenCache:
-    key = [CACHE_VERSION, corpus.fingerprint(), *(codec.fingerprint for codec in codecs), filters]
+    """Open the cache of a corpus; build it if necessary.
+
+    filtered: keep only what the filters of the settings keep, as in training; otherwise all pairs, even empty ones.
+    """
+    filters = settings.filters(source, target) if filtered else None
+    key = [CACHE_VERSION, corpus.fingerprint(), source.fingerprint, target.fingerprint, filters]
+    parent = settings.cache_folder()
     folder = parent / ("tokens-" + blake2b(json.dumps(key).encode(), digest_size=16).hexdigest())
     if not folder.exists():
         with cache_write_errors(parent):
             _remove_stale_builds(parent)
-            _build(CacheBuilder(corpus, codecs, filters), folder, progress or (lambda _: None))
-    return TokenCache(folder, *codecs)
+            _build(CacheBuilder(corpus, (source, target), filters), folder, progress)
+    return TokenCache(folder, source, target)
+
+
+@contextmanager
+def cache_write_errors(folder: Path) -> Iterator[None]:
+    """Convert OSError to UserError for a cache folder that cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        raise UserError(
+            f"{folder}: the cache cannot be written ({error}). Set data.cache to another folder."
+        ) from error
 
 
 def _build(builder: CacheBuilder, folder: Path, progress: ProgressCallback) -> None:
@@ -204,7 +243,7 @@ class CacheBuilder:
         path.unlink()
         return is_repeated
 
-    def _numbered_chunks(self, count: int) -> Iterator[tuple[int, slice, LinePairs]]:
+    def _numbered_chunks(self, count: int) -> Iterator[tuple[int, slice, Sequence[LinePair]]]:
         """Yield chunks with the index of their corpus and their position among all pairs."""
         changed = UserError(f"{self._corpus}: changed while it was read. Start again.")
         done = 0
@@ -217,14 +256,14 @@ class CacheBuilder:
         if done != count:
             raise changed
 
-    def _encode_source(self, pairs: LinePairs, first: int) -> RaggedRows:
+    def _encode_source(self, pairs: Sequence[LinePair], first: int) -> RaggedRows:
         try:
             return self._codecs[0].encode_rows([line for line, _ in pairs])
         except LineError as error:
             raise UserError(f"{self._corpus.location(first + error.row)}: {error}") from error
 
     def _verdicts(
-        self, pairs: LinePairs, rows: tuple[RaggedRows, RaggedRows], is_repeated: NDArray[np.bool_]
+        self, pairs: Sequence[LinePair], rows: tuple[RaggedRows, RaggedRows], is_repeated: NDArray[np.bool_]
     ) -> NDArray[np.uint8]:
         if self._filters is None:
             return np.full(len(pairs), KEPT, np.uint8)
@@ -268,13 +307,7 @@ class _SideWriter:
 
     def finish(self) -> SideStatistics:
         append_array(self._counts, self._token_counts)
-        unknown, byte_ids = self._codec.unknown_id, list(self._codec.byte_ids)
-        return SideStatistics(
-            tokens=self._end,
-            unknown_tokens=0 if unknown is None else int(self._token_counts[unknown]),
-            byte_tokens=int(self._token_counts[byte_ids].sum()) if byte_ids else 0,
-            has_byte_fallback=bool(byte_ids),
-        )
+        return SideStatistics.from_counts(self._codec, self._end, self._token_counts)
 
 
 def _id_dtype(codec: Codec) -> np.dtype[Any]:

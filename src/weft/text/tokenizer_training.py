@@ -14,14 +14,13 @@ share:
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, ClassVar, Literal, Protocol, TypeGuard
 
 import tokenizers
 from tokenizers import Regex, decoders, models, normalizers, trainers
-from tokenizers.decoders import Decoder
 from tokenizers.models import Model
 from tokenizers.normalizers import Normalizer
 from tokenizers.pre_tokenizers import PreTokenizer, Split
@@ -29,7 +28,7 @@ from tokenizers.trainers import Trainer
 
 from weft.core.codec import Codec, Modality
 from weft.core.errors import UserError
-from weft.core.lazy import ensure_reiterable
+from weft.core.lazy import Reiterable, ensure_reiterable
 from weft.core.setting_types import PositiveInt, Rate
 from weft.text.tokenizer import BYTE_TOKENS, RUN_PATTERN, WHITESPACE_PATTERN, WORD_PATTERN, Tokenizer
 
@@ -63,9 +62,10 @@ def is_tokenizer_trainer(trainer: CodecTrainer) -> TypeGuard[TokenizerTrainer]:
 
 @dataclass(frozen=True, kw_only=True)
 class _TextTrainer:
-    """Settings of all kinds of tokenizer."""
+    """Settings and steps of all kinds of tokenizer. pattern: splits a line into words; no token spans two of them."""
 
     modality: ClassVar[Modality] = "text"
+    pattern: ClassVar[str | None] = None
     normalization: UnicodeForm = "nfc"
     lowercase: bool = False
 
@@ -73,14 +73,34 @@ class _TextTrainer:
     def dropout(self) -> float:
         return 0.0
 
-    def _normalizer(self, *, prepend_space: bool) -> Normalizer:
+    def train(self, lines: Iterable[str]) -> Tokenizer:
+        normalizer, reiterable = self._normalizer(), ensure_reiterable(lines)
+        library = tokenizers.Tokenizer(self._train_model(Reiterable(lambda: map(normalizer.normalize_str, reiterable))))
+        library.normalizer = normalizer
+        if self.pattern is not None:
+            library.pre_tokenizer = _splitter(self.pattern)
+        if self.pattern != WHITESPACE_PATTERN:  # without a decoder, the library puts a space between tokens
+            strip = [decoders.Strip(" ", 1, 0)] if self._prepends_space else []
+            library.decoder = decoders.Sequence([decoders.ByteFallback(), decoders.Fuse(), *strip])
+        return Tokenizer(library)
+
+    def _train_model(self, lines: Iterable[str]) -> Model:
+        """Train the library's model on normalized lines, which can be read repeatedly."""
+        raise NotImplementedError
+
+    @property
+    def _prepends_space(self) -> bool:
+        """Whether the space before a word is part of it, so that the first word of a line needs one, too."""
+        return self.pattern in (RUN_PATTERN, WORD_PATTERN)
+
+    def _normalizer(self) -> Normalizer:
         forms: dict[UnicodeForm, list[Normalizer]] = {
             "none": [],
             "nfc": [normalizers.NFC()],
             "nfkc": [normalizers.NFKC()],
         }
         lowercase = [normalizers.Lowercase()] if self.lowercase else []
-        prepend = [normalizers.Prepend(" ")] if prepend_space else []
+        prepend = [normalizers.Prepend(" ")] if self._prepends_space else []
         return normalizers.Sequence([*forms[self.normalization], *lowercase, *prepend])
 
 
@@ -91,12 +111,9 @@ class CharacterTokenizerTrainer(_TextTrainer):
     min_frequency: PositiveInt = 1
     byte_fallback: bool = False
 
-    def train(self, lines: Iterable[str]) -> Tokenizer:
-        normalizer = self._normalizer(prepend_space=False)
-        counts = Counter(chain.from_iterable(map(normalizer.normalize_str, lines)))
-        tokens = [*_fallback_tokens(self.byte_fallback), *_frequent_characters(counts, self.min_frequency)]
-        model = _bpe_model(_vocabulary(tokens, {}), [], self.byte_fallback)
-        return _assemble(model, normalizer, None, _decoder(strip_space=False))
+    def _train_model(self, lines: Iterable[str]) -> Model:
+        frequent = _frequent_characters(Counter(chain.from_iterable(lines)), self.min_frequency)
+        return _bpe_model(_vocabulary([*_fallback_tokens(self.byte_fallback), *frequent]), [], self.byte_fallback)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,11 +122,9 @@ class ByteTokenizerTrainer(_TextTrainer):
 
     normalization: UnicodeForm = "none"
 
-    def train(self, lines: Iterable[str]) -> Tokenizer:
+    def _train_model(self, lines: Iterable[str]) -> Model:
         del lines
-        normalizer = self._normalizer(prepend_space=False)
-        model = _bpe_model(_vocabulary(BYTE_TOKENS, {}), [], True)
-        return _assemble(model, normalizer, None, _decoder(strip_space=False))
+        return _bpe_model(_vocabulary(BYTE_TOKENS), [], True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,113 +134,96 @@ class WhitespaceTokenizerTrainer(_TextTrainer):
     Whitespace of any length decodes to one space. The symbol "<unk>" is the unknown token itself.
     """
 
+    pattern: ClassVar[str | None] = WHITESPACE_PATTERN
     normalization: UnicodeForm = "none"
     min_frequency: PositiveInt = 1
 
-    def train(self, lines: Iterable[str]) -> Tokenizer:
-        normalizer, splitter = self._normalizer(prepend_space=False), Split(Regex(WHITESPACE_PATTERN), "removed")
-        trained = _train_words(map(normalizer.normalize_str, lines), splitter, 2**31, self.min_frequency)
-        model = models.WordLevel(vocab=_vocabulary([UNKNOWN_TOKEN], trained["vocab"]), unk_token=UNKNOWN_TOKEN)
-        return _assemble(model, normalizer, splitter, None)
+    def _train_model(self, lines: Iterable[str]) -> Model:
+        return _train_words(lines, WHITESPACE_PATTERN, UNKNOWN_TOKEN, 2**31, self.min_frequency)
 
 
 @dataclass(frozen=True, kw_only=True)
 class WordTokenizerTrainer(_TextTrainer):
     """One token per word or punctuation mark, including the space before it; rare words are unknown."""
 
+    pattern: ClassVar[str | None] = WORD_PATTERN
     vocab_size: PositiveInt = 30_000
     min_frequency: PositiveInt = 2
 
-    def train(self, lines: Iterable[str]) -> Tokenizer:
-        normalizer, splitter = self._normalizer(prepend_space=True), Split(Regex(WORD_PATTERN), "isolated")
+    def _train_model(self, lines: Iterable[str]) -> Model:
         size = _trainable_size(self.vocab_size, [UNKNOWN_WORD])
-        trained = _train_words(map(normalizer.normalize_str, lines), splitter, size, self.min_frequency)
-        model = models.WordLevel(vocab=_vocabulary([UNKNOWN_WORD], trained["vocab"]), unk_token=UNKNOWN_WORD)
-        return _assemble(model, normalizer, splitter, _decoder(strip_space=True))
+        return _train_words(lines, WORD_PATTERN, UNKNOWN_WORD, size, self.min_frequency)
 
 
 @dataclass(frozen=True, kw_only=True)
-class BPETokenizerTrainer(_TextTrainer):
+class _SubwordTrainer(_TextTrainer):
+    """Tokens are parts of runs of letters, of digits, or of other characters, each run with the space before it.
+
+    No token trained on such runs can be spelled "<0x41>" or "<unk>".
+    """
+
+    pattern: ClassVar[str | None] = RUN_PATTERN
+    vocab_size: PositiveInt = 8_000
+    min_frequency: PositiveInt = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class BPETokenizerTrainer(_SubwordTrainer):
     """Byte-pair encoding (Sennrich et al. 2016): merge the most frequent pair of tokens, again and again.
 
     No token mixes letters, digits and other characters. dropout: probability of skipping a merge in training
     (BPE-dropout, Provilkov et al. 2020).
     """
 
-    vocab_size: PositiveInt = 8_000
-    min_frequency: PositiveInt = 2
     byte_fallback: bool = True
     dropout: Rate = 0.0
 
-    def train(self, lines: Iterable[str]) -> Tokenizer:
-        normalizer = self._normalizer(prepend_space=True)
+    def _train_model(self, lines: Iterable[str]) -> Model:
         reserved = _fallback_tokens(self.byte_fallback)
-        trained = _train_bpe(lines, normalizer, _trainable_size(self.vocab_size, reserved), self.min_frequency)
-        model = _bpe_model(_vocabulary(reserved, trained["vocab"]), trained["merges"], self.byte_fallback)
-        return _assemble(model, normalizer, _run_splitter(), _decoder(strip_space=True))
+        trained = _train_bpe(lines, _trainable_size(self.vocab_size, reserved), self.min_frequency)
+        return _bpe_model(_vocabulary(reserved, trained["vocab"]), trained["merges"], self.byte_fallback)
 
 
 @dataclass(frozen=True, kw_only=True)
-class WordPieceTokenizerTrainer(_TextTrainer):
+class WordPieceTokenizerTrainer(_SubwordTrainer):
     """WordPiece (Schuster and Nakajima 2012; Wu et al. 2016): take the longest matching token from the left.
 
     Tokens are trained as in BPE. As in Wu et al., the space marks the first token of a word; there is no "##". A word
     with an unknown character becomes one unknown token.
     """
 
-    vocab_size: PositiveInt = 8_000
-    min_frequency: PositiveInt = 2
-
-    def train(self, lines: Iterable[str]) -> Tokenizer:
-        normalizer = self._normalizer(prepend_space=True)
+    def _train_model(self, lines: Iterable[str]) -> Model:
         size = _trainable_size(self.vocab_size, [UNKNOWN_WORD])
-        trained = _train_bpe(lines, normalizer, size, self.min_frequency)
-        model = models.WordPiece(
-            vocab=_vocabulary([UNKNOWN_WORD], trained["vocab"]),
+        return models.WordPiece(
+            vocab=_vocabulary([UNKNOWN_WORD], _train_bpe(lines, size, self.min_frequency)["vocab"]),
             unk_token=UNKNOWN_WORD,
             continuing_subword_prefix="",
             max_input_chars_per_word=MAX_WORD_CHARACTERS,
         )
-        return _assemble(model, normalizer, _run_splitter(), _decoder(strip_space=True))
 
 
 @dataclass(frozen=True, kw_only=True)
-class UnigramTokenizerTrainer(_TextTrainer):
+class UnigramTokenizerTrainer(_SubwordTrainer):
     """The most probable segmentation under a unigram language model of tokens (Kudo 2018), trained by EM and pruning.
 
     No token mixes letters, digits and other characters.
     """
 
-    vocab_size: PositiveInt = 8_000
-    min_frequency: PositiveInt = 2
     byte_fallback: bool = True
 
-    def train(self, lines: Iterable[str]) -> Tokenizer:
-        normalizer = self._normalizer(prepend_space=True)
+    def _train_model(self, lines: Iterable[str]) -> Model:
         reserved = _fallback_tokens(self.byte_fallback)
         size = _trainable_size(self.vocab_size, reserved)
         trainer = trainers.UnigramTrainer(vocab_size=size, show_progress=False, special_tokens=[])
-        frequent = _remove_rare_characters(lines, normalizer, size, self.min_frequency)
-        scored = _stable_scores(_train(models.Unigram(), trainer, _run_splitter(), frequent)["vocab"], size)
+        frequent = _remove_rare_characters(lines, size, self.min_frequency)
+        scored = _stable_scores(_train(models.Unigram(), trainer, RUN_PATTERN, frequent)["vocab"], size)
         lowest = min(score for _, score in scored)
         # The library requires an unknown id even with byte fallback.
-        model = models.Unigram([*((token, lowest) for token in reserved), *scored], 0, self.byte_fallback)
-        return _assemble(model, normalizer, _run_splitter(), _decoder(strip_space=True))
+        return models.Unigram([*((token, lowest) for token in reserved), *scored], 0, self.byte_fallback)
 
 
-def _run_splitter() -> PreTokenizer:
-    """Split into runs of letters, of digits and of other characters, each with the space before it.
-
-    No token trained on such runs can be spelled "<0x41>" or "<unk>".
-    """
-    return Split(Regex(RUN_PATTERN), "isolated")
-
-
-def _decoder(*, strip_space: bool) -> Decoder:
-    """Concatenate tokens, convert bytes to characters, and remove the space that was prepended to the line."""
-    return decoders.Sequence(
-        [decoders.ByteFallback(), decoders.Fuse(), *([decoders.Strip(" ", 1, 0)] if strip_space else [])]
-    )
+def _splitter(pattern: str) -> PreTokenizer:
+    return Split(Regex(pattern), "removed" if pattern == WHITESPACE_PATTERN else "isolated")
 
 
 def _fallback_tokens(byte_fallback: bool) -> list[str]:
@@ -249,27 +247,23 @@ def _frequent_characters(counts: Counter[str], min_frequency: int) -> list[str]:
     return frequent
 
 
-def _remove_rare_characters(
-    lines: Iterable[str], normalizer: Normalizer, size: int, min_frequency: int
-) -> Iterator[str]:
-    """Return the normalized lines without all but the `size` most frequent characters; `lines` are read twice.
+def _remove_rare_characters(lines: Iterable[str], size: int, min_frequency: int) -> Iterator[str]:
+    """Return the lines without all but the `size` most frequent characters; `lines` are read twice.
 
     The removed characters are later encoded as bytes (or unknown), so that these tokens, too, occur in training.
     """
-    reiterable = ensure_reiterable(lines)
-    counts = Counter(chain.from_iterable(map(normalizer.normalize_str, reiterable)))
+    counts = Counter(chain.from_iterable(lines))
     rare = set(counts).difference(_frequent_characters(counts, min_frequency)[:size])
-    normalized = map(normalizer.normalize_str, reiterable)
     if not rare:
-        return normalized
+        return iter(lines)
     pattern = re.compile("[" + "".join(map(re.escape, sorted(rare))) + "]")
-    return (pattern.sub("", line) for line in normalized)
+    return (pattern.sub("", line) for line in lines)
 
 
-def _train(model: Model, trainer: Trainer, splitter: PreTokenizer, lines: Iterable[str]) -> dict[str, Any]:
+def _train(model: Model, trainer: Trainer, pattern: str, lines: Iterable[str]) -> dict[str, Any]:
     """Train the library's model on normalized lines; return the model part of the library's JSON."""
     library = tokenizers.Tokenizer(model)
-    library.pre_tokenizer = splitter
+    library.pre_tokenizer = _splitter(pattern)
     library.train_from_iterator(lines, trainer)
     trained: dict[str, Any] = json.loads(library.to_str())["model"]
     if not trained["vocab"]:
@@ -277,17 +271,17 @@ def _train(model: Model, trainer: Trainer, splitter: PreTokenizer, lines: Iterab
     return trained
 
 
-def _train_words(lines: Iterable[str], splitter: PreTokenizer, size: int, min_frequency: int) -> dict[str, Any]:
+def _train_words(lines: Iterable[str], pattern: str, unknown: str, size: int, min_frequency: int) -> Model:
     trainer = trainers.WordLevelTrainer(
         vocab_size=size, min_frequency=min_frequency, show_progress=False, special_tokens=[]
     )
-    return _train(models.WordLevel(), trainer, splitter, lines)
+    trained = _train(models.WordLevel(), trainer, pattern, lines)
+    return models.WordLevel(vocab=_vocabulary([unknown], trained["vocab"]), unk_token=unknown)
 
 
-def _train_bpe(lines: Iterable[str], normalizer: Normalizer, size: int, min_frequency: int) -> dict[str, Any]:
+def _train_bpe(lines: Iterable[str], size: int, min_frequency: int) -> dict[str, Any]:
     trainer = trainers.BpeTrainer(vocab_size=size, min_frequency=min_frequency, show_progress=False, special_tokens=[])
-    frequent = _remove_rare_characters(lines, normalizer, size, min_frequency)
-    return _train(models.BPE(), trainer, _run_splitter(), frequent)
+    return _train(models.BPE(), trainer, RUN_PATTERN, _remove_rare_characters(lines, size, min_frequency))
 
 
 def _bpe_model(vocab: dict[str, int], merges: Sequence[Sequence[str]], byte_fallback: bool) -> Model:
@@ -318,19 +312,7 @@ def _by_score(scored: tuple[str, float]) -> tuple[float, str]:
     return -scored[1], scored[0]
 
 
-def _vocabulary(reserved: Iterable[str], trained: dict[str, int]) -> dict[str, int]:
+def _vocabulary(reserved: Iterable[str], trained: Mapping[str, int] = {}) -> dict[str, int]:
     """Number the reserved tokens, then the trained ones in the order of their ids."""
     tokens = dict.fromkeys([*reserved, *sorted(trained, key=trained.__getitem__)])
     return {token: number for number, token in enumerate(tokens)}
-
-
-def _assemble(
-    model: Model, normalizer: Normalizer, splitter: PreTokenizer | None, decoder: Decoder | None
-) -> Tokenizer:
-    library = tokenizers.Tokenizer(model)
-    library.normalizer = normalizer
-    if splitter is not None:
-        library.pre_tokenizer = splitter
-    if decoder is not None:
-        library.decoder = decoder  # without one, the library puts a space between tokens
-    return Tokenizer(library)

@@ -26,10 +26,6 @@ class ExtendedTokenizer(NamedTuple):
     tokenizer: Tokenizer
     old_ids: tuple[tuple[int, ...], ...]
 
-    @property
-    def new_tokens(self) -> list[str]:
-        return self.tokenizer.tokens(range(self.tokenizer.size - len(self.old_ids), self.tokenizer.size))
-
 
 def extend_tokenizer(tokenizer: Tokenizer, lines: Iterable[str], limit: int, *, merges: bool) -> ExtendedTokenizer:
     """Add at most `limit` tokens, the most frequent first. merges: also learn further merges, for BPE."""

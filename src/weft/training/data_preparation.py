@@ -26,8 +26,7 @@ from weft.core.files import FolderTakenError, new_folder
 from weft.data.batches import BatchLoader, PairIndices, SideNoise
 from weft.data.corpus import Corpus
 from weft.data.data_report import DataReport, data_warnings, make_data_report, render_data_report
-from weft.data.json_cache import cache_write_errors
-from weft.data.token_cache import TokenCache, open_evaluation_cache, open_training_cache
+from weft.data.token_cache import TokenCache, cache_write_errors, open_token_cache
 from weft.models.model import Model
 from weft.text.bpe_dropout import TokenNoise
 from weft.text.text_config import source_modality, train_tokenizers, training_noise
@@ -79,9 +78,8 @@ def prepare_data(
     with ranks.local_main_first():
         caches = {}
         for name, corpus in corpora.items():  # only training data is filtered
-            open_cache = open_training_cache if name == "train" else open_evaluation_cache
             progress = partial(display.progress, f"tokenizing {name}")
-            caches[name] = open_cache(corpus, *tokenizers, recipe.data, progress)
+            caches[name] = open_token_cache(corpus, *tokenizers, recipe.data, progress, filtered=name == "train")
     report = make_data_report(caches["train"], {name: cache for name, cache in caches.items() if name != "train"})
     display.print("\n".join([render_data_report(report), *data_warnings(caches["train"].statistics.sample)]))
     fingerprints = {f"data.{name}": corpus.fingerprint() for name, corpus in corpora.items()}

@@ -27,7 +27,8 @@ from weft.core.lazy import Reiterable
 from weft.core.seeds import seed_all
 from weft.data.corpus import Corpus
 from weft.data.data_config import DataConfig
-from weft.data.text_files import hash_file, read_lines, require_regular_file
+from weft.data.hashes import hash_file
+from weft.data.text_files import read_lines, require_regular_file
 from weft.inference.backends import Backend, BackendOptions, select_backend
 from weft.inference.loader import load_translator
 from weft.inference.shortlist_training import DEFAULT_MAX_PAIRS, DEFAULT_SHORTLIST_SIZE, train_shortlist

@@ -4,14 +4,10 @@ pairs) and a log of every change.
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import json
-import lzma
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
-from io import BufferedIOBase
+from contextlib import ExitStack
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -19,23 +15,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.core.errors import UserError
-from weft.core.files import new_folder
+from weft.core.files import check_new_folder, new_folder
 from weft.data.checks.corpus_rows import CorpusFiles, CorpusRow
 from weft.data.checks.encodings import decode_line, detect_encodings, is_utf16
-from weft.data.checks.outliers import HeldOutHashes, ProblemDetector
+from weft.data.checks.outliers import ProblemDetector
 from weft.data.checks.pair_features import PairFeatureExtractor
 from weft.data.checks.pair_problems import BOM_CHARACTER, find_character_problems, repair_line
-from weft.data.checks.problem_kinds import (
-    BYTE_ORDER_MARK,
-    CONTROL_CHARACTERS,
-    FIXABLE,
-    INVALID_UTF8,
-    REPAIRABLE,
-    problem_names,
-)
+from weft.data.checks.problem_kinds import FIXABLE, REPAIRABLE, Problem, problem_names
+from weft.data.checks.quality_check import TRAIN_SPLIT, CheckInputs, CheckResult
 from weft.data.pair_files import Shard
+from weft.data.text_files import open_compressed
 
 CHANGE_LOG = "changes.jsonl"
+ALWAYS_REPAIRED = Problem.CONTROL_CHARACTERS | Problem.BYTE_ORDER_MARK  # never a reason to drop a pair
 PARTIAL_LOG = f"{CHANGE_LOG}.unfinished"
 
 
@@ -53,56 +45,75 @@ class CleaningResult(NamedTuple):
         )
 
 
-class CorpusCleaner:
-    """Cleans the files of a corpus. ignored: bits of the kinds of problems to leave as they are."""
+def check_cleaning_output(out: Path, inputs: CheckInputs) -> None:
+    """Raise UserError, before any work is done, if the copy cannot be written."""
+    paths = inputs.splits[TRAIN_SPLIT].paths()
+    if inputs.modality == "image":
+        raise UserError("--fix copies text, but these files name images relative to their folder. Omit --fix.")
+    check_new_folder(
+        out, ": give another folder with --fix; existing files are never overwritten.", "folder with --fix"
+    )
+    names = copied_file_names(paths).values()
+    if CHANGE_LOG in names:
+        raise UserError(f"{CHANGE_LOG} is the name of the log that --fix writes. Rename your file of that name.")
+    if len(names) < len(paths):
+        raise UserError("--fix would write the copy of a file twice, since it is named twice: name each file once")
 
-    def __init__(self, files: CorpusFiles, ignored: int, *, target_only: bool):
-        self._files = files
-        self._kinds = FIXABLE & ~ignored
-        self._dropped = self._kinds & ~(CONTROL_CHARACTERS | BYTE_ORDER_MARK)  # these two can always be repaired
-        self._target_only = target_only
 
-    def clean(self, out: Path, held_out: HeldOutHashes | None, temporary: Path) -> CleaningResult:
-        """Write the copy into the new folder `out`. temporary: an existing folder for intermediate files."""
-        encodings = detect_encodings(_files_by_side(self._files)) if self._kinds & INVALID_UTF8 else {}
-        repairer = RowRepairer(self._files, self._kinds & REPAIRABLE, encodings)
-        extractor = PairFeatureExtractor(target_only=self._target_only)
-        features = extractor.extract(map(repairer.repair, self._files.rows()), temporary / "repaired")
-        detector = ProblemDetector(features, held_out, target_only=self._target_only)
-        reasons = detector.detect_remaining(temporary / "problems", self._dropped) & np.uint32(self._dropped)
-        if reasons.all():
-            raise UserError(f"{self._files.paths()[0]}: --fix would leave nothing. Add --ignore KIND.")
-        with new_folder(out) as new:
-            result = self._write(new, repairer, reasons)
-            (new / PARTIAL_LOG).rename(new / CHANGE_LOG)  # marks the copy as complete, even in an existing folder
-        return result
+def clean_training_data(
+    inputs: CheckInputs, checked: CheckResult, ignored: int, out: Path, temporary: Path
+) -> CleaningResult:
+    """Write a cleaned copy of the training data into the new folder `out`.
 
-    def _write(self, new: Path, repairer: RowRepairer, reasons: NDArray[np.uint32]) -> CleaningResult:
-        names, remaining, kept, changed = copied_file_names(self._files.paths()), iter(reasons), 0, 0
-        file_changed = UserError(f"{self._files.paths()[0]}: changed while it was read. Start again.")
-        with (new / PARTIAL_LOG).open("wb") as log_file:
-            log = ChangeLog(log_file)
-            for shard in self._files.shards:
-                log.write_decoded_files(shard)
-                with ExitStack() as stack:
-                    outputs = [stack.enter_context(open_compressed(new / names[path])) for path in shard.paths]
-                    for row in self._files.shard_rows(shard):
-                        reason = next(remaining, None)
-                        if reason is None:
-                            raise file_changed
-                        if reason:
-                            log.write_dropped(row, int(reason))
-                            continue
-                        repaired = repairer.repair(row)
-                        for output, line in zip(outputs, repaired.lines, strict=True):
-                            output.write(f"{line}\n".encode("utf-8", "surrogateescape"))
-                        kept += 1
-                        if repaired.lines != row.lines:
-                            changed += 1
-                            log.write_repaired(row, repaired, repairer.problems(row))
-        if next(remaining, None) is not None:
-            raise file_changed
-        return CleaningResult(kept, changed, len(reasons) - kept)
+    ignored: bits of the kinds of problems to leave as they are. temporary: an existing folder for intermediate files.
+    """
+    if checked.corpora[0].count("unpaired"):
+        raise UserError(
+            "--fix cannot tell which lines belong together if one file has more lines than the other. Find the line "
+            "from which they are shifted, and repair that first."
+        )
+    files, kinds = inputs.splits[TRAIN_SPLIT], FIXABLE & ~ignored
+    encodings = detect_encodings(_files_by_side(files)) if kinds & Problem.INVALID_UTF8 else {}
+    repairer = RowRepairer(files, kinds & REPAIRABLE, encodings)
+    extractor = PairFeatureExtractor(target_only=inputs.target_only)
+    features = extractor.extract(map(repairer.repair, files.rows()), temporary / "repaired")
+    detector = ProblemDetector(features, checked.held_out, target_only=inputs.target_only)
+    dropped = kinds & ~ALWAYS_REPAIRED
+    reasons = detector.detect(temporary / "problems", dropped) & np.uint32(dropped)
+    if reasons.all():
+        raise UserError(f"{files.paths()[0]}: --fix would leave nothing. Add --ignore KIND.")
+    with new_folder(out) as new:
+        result = _write_copy(new, files, repairer, reasons)
+        (new / PARTIAL_LOG).rename(new / CHANGE_LOG)  # marks the copy as complete, even in an existing folder
+    return result
+
+
+def _write_copy(new: Path, files: CorpusFiles, repairer: RowRepairer, reasons: NDArray[np.uint32]) -> CleaningResult:
+    names, remaining, kept, changed = copied_file_names(files.paths()), iter(reasons), 0, 0
+    file_changed = UserError(f"{files.paths()[0]}: changed while it was read. Start again.")
+    with (new / PARTIAL_LOG).open("wb") as log_file:
+        log = ChangeLog(log_file)
+        for shard in files.shards:
+            log.write_decoded_files(shard)
+            with ExitStack() as stack:
+                outputs = [stack.enter_context(open_compressed(new / names[path])) for path in shard.paths]
+                for row in files.shard_rows(shard):
+                    reason = next(remaining, None)
+                    if reason is None:
+                        raise file_changed
+                    if reason:
+                        log.write_dropped(row, int(reason))
+                        continue
+                    repaired = repairer.repair(row)
+                    for output, line in zip(outputs, repaired.lines, strict=True):
+                        output.write(f"{line}\n".encode("utf-8", "surrogateescape"))
+                    kept += 1
+                    if repaired.lines != row.lines:
+                        changed += 1
+                        log.write_repaired(row, repaired, repairer.problems(row))
+    if next(remaining, None) is not None:
+        raise file_changed
+    return CleaningResult(kept, changed, len(reasons) - kept)
 
 
 class RowRepairer:
@@ -129,13 +140,13 @@ class RowRepairer:
 
     def _decode(self, row: CorpusRow) -> CorpusRow:
         """Decode lines that are not UTF-8, and remove byte order marks at the start of files."""
-        if row.problems & INVALID_UTF8 & self._kinds:
+        if row.problems & Problem.INVALID_UTF8 & self._kinds:
             encodings = map(self._encodings.get, row.shard.paths)
             lines = tuple(map(decode_line, row.lines, encodings))
-            row = self._files.make_row(row.shard, row.number, lines, row.problems & ~INVALID_UTF8)
-        if row.problems & BYTE_ORDER_MARK & self._kinds:
+            row = self._files.make_row(row.shard, row.number, lines, row.problems & ~Problem.INVALID_UTF8)
+        if row.problems & Problem.BYTE_ORDER_MARK & self._kinds:
             lines = tuple(line.removeprefix(BOM_CHARACTER) for line in row.lines)
-            row = row._replace(lines=lines, problems=row.problems & ~BYTE_ORDER_MARK)
+            row = row._replace(lines=lines, problems=row.problems & ~Problem.BYTE_ORDER_MARK)
         return row
 
 
@@ -160,22 +171,6 @@ class ChangeLog:
     def _write(self, path: Path, line: int | None, change: str, before: object, after: object) -> None:
         entry = {"file": str(path), "line": line, "change": change, "before": before, "after": after}
         self._file.write(json.dumps(entry, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n")
-
-
-@contextmanager
-def open_compressed(path: Path) -> Iterator[BufferedIOBase]:
-    """Open a new file for writing, compressed according to its suffix; create its folder."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("wb") as file, ExitStack() as stack:
-        match path.suffix:
-            case ".gz":
-                yield stack.enter_context(gzip.GzipFile("", "wb", fileobj=file, mtime=0))
-            case ".bz2":
-                yield stack.enter_context(bz2.BZ2File(file, "wb"))
-            case ".xz":
-                yield stack.enter_context(lzma.LZMAFile(file, "wb"))
-            case _:
-                yield file
 
 
 def copied_file_names(paths: list[Path]) -> dict[Path, str]:

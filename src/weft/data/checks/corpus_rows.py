@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeAlias
 from weft.core.errors import UserError
 from weft.data.checks.encodings import is_valid_unicode, read_raw_lines
 from weft.data.checks.pair_problems import BOM_CHARACTER
-from weft.data.checks.problem_kinds import INVALID_UTF8, MALFORMED_ROW, UNPAIRED
+from weft.data.checks.problem_kinds import Problem
 from weft.data.pair_files import LinePair, Shard, parse_pair
 
 RowLines: TypeAlias = tuple[str, ...]  # one line of each file of a shard
@@ -46,7 +46,7 @@ class CorpusFiles(NamedTuple):
         for number, lines in enumerate(zip_longest(*map(read_raw_lines, shard.paths)), start=1):
             texts = tuple("" if line is None else line.text for line in lines)
             if None in lines:
-                yield CorpusRow(shard, number, texts, None, UNPAIRED)
+                yield CorpusRow(shard, number, texts, None, Problem.UNPAIRED)
             else:
                 problems = reduce(or_, (line.problems for line in lines if line is not None))
                 yield self.make_row(shard, number, texts, problems)
@@ -54,11 +54,11 @@ class CorpusFiles(NamedTuple):
     def make_row(self, shard: Shard, number: int, lines: RowLines, problems: int) -> CorpusRow:
         """Parse the lines of a row. problems: those of their bytes."""
         if not all(map(is_valid_unicode, lines)):
-            return CorpusRow(shard, number, lines, None, problems | INVALID_UTF8)
+            return CorpusRow(shard, number, lines, None, problems | Problem.INVALID_UTF8)
         try:
             pair = parse_pair(shard, self.fields, [_strip_line(line, number) for line in lines], number)
         except UserError:
-            return CorpusRow(shard, number, lines, None, problems | MALFORMED_ROW)
+            return CorpusRow(shard, number, lines, None, problems | Problem.MALFORMED_ROW)
         return CorpusRow(shard, number, lines, pair, problems)
 
     def replace_pair(self, row: CorpusRow, pair: LinePair) -> CorpusRow:

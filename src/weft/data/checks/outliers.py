@@ -4,7 +4,7 @@ training, validation and test data.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,17 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.data.checks.pair_features import MAX_SCRIPTS, PairFeatures
-from weft.data.checks.problem_kinds import (
-    DUPLICATE,
-    EMPTY_SIDE,
-    EXTREME_LENGTH,
-    EXTREME_RATIO,
-    LEAKED_PAIR,
-    LEAKED_SOURCE,
-    MANY_TARGETS,
-    UNEXPECTED_SCRIPT,
-)
-from weft.data.line_hashes import HASH_BLOCK, HashArray, frequent_mask, known_mask, membership_mask, repeated_mask
+from weft.data.checks.problem_kinds import Problem
+from weft.data.hashes import HashArray, blocks, frequent_mask, known_mask, membership_mask, repeated_mask
 from weft.data.unicode_scripts import expected_scripts
 
 MAX_LENGTH = 10_000  # characters: longer lines count as this long in quantiles
@@ -33,6 +24,7 @@ RATIO_FACTOR = 4
 RATIO_BINS = 64  # of the histogram of log ratios, per unit
 MAX_LOG_RATIO = 16
 MIN_TARGET_VARIANTS = 5
+LEAKS = {"pair": Problem.LEAKED_PAIR, "line": Problem.LEAKED_SOURCE}  # what it means that a hash is in other data
 
 BoolArray = NDArray[np.bool_]
 ProblemArray = NDArray[np.uint32]
@@ -41,8 +33,8 @@ ProblemArray = NDArray[np.uint32]
 class HeldOutHashes(NamedTuple):
     """Hashes of the pairs and lines of validation and test data, which must not be in the training data."""
 
-    pairs: HashArray
-    lines: HashArray
+    pair: HashArray
+    line: HashArray
 
 
 class OutlierLimits(NamedTuple):
@@ -61,24 +53,17 @@ class ProblemDetector:
         self._held_out = held_out
         self._sides = (1,) if target_only else (0, 1)
 
-    def detect(self, path: Path) -> ProblemArray:
-        """Return the bits of the problems of each pair [n], stored in a new file at `path`."""
-        problems = self._fixed_problems(path)
-        limits = self._limits(np.ones(len(problems), np.bool_))
-        for here, records in _feature_blocks(self._features.records):
-            problems[here] |= self._outliers(records, limits)
-        return problems
+    def detect(self, path: Path, dropped: int = 0) -> ProblemArray:
+        """Return the bits of the problems of each pair [n], stored in a new file at `path`.
 
-    def detect_remaining(self, path: Path, dropped: int) -> ProblemArray:
-        """Same as `detect`, if pairs with problems of the kinds `dropped` are removed.
-
-        Removing pairs changes the limits of outliers, so they are computed until nothing more is removed.
+        dropped: bits of the kinds of problems whose pairs are removed. Removing pairs changes the limits of outliers,
+        so they are computed until nothing more is removed.
         """
         problems = self._fixed_problems(path)
         is_kept = (problems & dropped) == 0
         while True:
             limits, before = self._limits(is_kept), int(is_kept.sum())
-            for here, records in _feature_blocks(self._features.records):
+            for here, records in blocks(self._features.records):
                 problems[here] |= np.where(is_kept[here], self._outliers(records, limits), 0).astype(np.uint32)
                 is_kept[here] &= (problems[here] & dropped) == 0
             if int(is_kept.sum()) == before:
@@ -90,14 +75,14 @@ class ProblemDetector:
         problems = np.memmap(path, np.uint32, "w+", shape=len(records))
         problems[:] = records["problems"]
         is_repeated = repeated_mask(records["pair"]) & records["has_pair"]
-        _set_bit(problems, is_repeated, DUPLICATE)
-        is_complete = np.concatenate([_complete_pairs(block) for _, block in _feature_blocks(records)])
+        _set_bit(problems, is_repeated, Problem.DUPLICATE)
+        is_complete = np.concatenate([_complete_pairs(block) for _, block in blocks(records)])
         if len(self._sides) == 2:
             is_counted = is_complete & ~is_repeated
-            _set_bit(problems, frequent_mask(records["line"], is_counted, MIN_TARGET_VARIANTS), MANY_TARGETS)
+            _set_bit(problems, frequent_mask(records["line"], is_counted, MIN_TARGET_VARIANTS), Problem.MANY_TARGETS)
         if self._held_out is not None:
-            _set_bit(problems, is_complete & membership_mask(records["pair"], self._held_out.pairs), LEAKED_PAIR)
-            _set_bit(problems, is_complete & membership_mask(records["line"], self._held_out.lines), LEAKED_SOURCE)
+            for column, hashes in self._held_out._asdict().items():
+                _set_bit(problems, is_complete & membership_mask(records[column], hashes), LEAKS[column])
         return problems
 
     def _limits(self, is_kept: BoolArray) -> OutlierLimits:
@@ -108,7 +93,7 @@ class ProblemDetector:
         lengths = np.zeros((2, MAX_LENGTH + 1), np.int64)
         ratios = np.zeros(2 * MAX_LOG_RATIO * RATIO_BINS, np.int64)
         scripts = np.zeros((2, MAX_SCRIPTS), np.int64)
-        for here, block in _feature_blocks(self._features.records):
+        for here, block in blocks(self._features.records):
             records = block[is_kept[here] & _complete_pairs(block)]
             for side in (0, 1):
                 clipped = records["lengths"][:, side].clip(max=MAX_LENGTH)
@@ -132,40 +117,35 @@ class ProblemDetector:
     def _outliers(self, records: NDArray[Any], limits: OutlierLimits) -> ProblemArray:
         problems = np.zeros(len(records), np.uint32)
         for side in self._sides:
-            _set_bit(problems, records["lengths"][:, side] > limits.lengths[side], EXTREME_LENGTH)
-            _set_bit(problems, ~np.isin(records["scripts"][:, side], list(limits.scripts[side])), UNEXPECTED_SCRIPT)
+            _set_bit(problems, records["lengths"][:, side] > limits.lengths[side], Problem.EXTREME_LENGTH)
+            is_expected = np.isin(records["scripts"][:, side], list(limits.scripts[side]))
+            _set_bit(problems, ~is_expected, Problem.UNEXPECTED_SCRIPT)
         if len(self._sides) == 2:
             ratios = _log_ratios(records)
-            _set_bit(problems, (ratios < limits.ratios[0]) | (ratios > limits.ratios[1]), EXTREME_RATIO)
+            _set_bit(problems, (ratios < limits.ratios[0]) | (ratios > limits.ratios[1]), Problem.EXTREME_RATIO)
         return np.where(_complete_pairs(records), problems, 0).astype(np.uint32)
 
 
 def mark_leaks(problems: ProblemArray, features: PairFeatures, train: PairFeatures) -> None:
     """Mark the pairs of a small corpus that are in the training data, and those whose line is."""
     is_complete = _complete_pairs(features.records)
-    for column, bit in (("pair", LEAKED_PAIR), ("line", LEAKED_SOURCE)):
+    for column, bit in LEAKS.items():
         _set_bit(problems, is_complete & known_mask(features.records[column], train.records[column]), bit)
 
 
 def hash_held_out(corpora: Sequence[PairFeatures]) -> HeldOutHashes:
     records = [features.records[_complete_pairs(features.records)] for features in corpora]
-    return HeldOutHashes(*(np.concatenate([each[column] for each in records]) for column in ("pair", "line")))
+    return HeldOutHashes(*(np.concatenate([each[column] for each in records]) for column in LEAKS))
 
 
 def _complete_pairs(records: NDArray[Any]) -> BoolArray:
     """Return which rows have a pair without an empty side [n]."""
-    mask: BoolArray = records["has_pair"] & ((records["problems"] & EMPTY_SIDE) == 0)
+    mask: BoolArray = records["has_pair"] & ((records["problems"] & Problem.EMPTY_SIDE) == 0)
     return mask
 
 
 def _set_bit(problems: ProblemArray, where: BoolArray, bit: int) -> None:
     problems[where] |= np.uint32(bit)
-
-
-def _feature_blocks(records: NDArray[Any]) -> Iterator[tuple[slice, NDArray[Any]]]:
-    for start in range(0, len(records), HASH_BLOCK):
-        here = slice(start, start + HASH_BLOCK)
-        yield here, records[here]
 
 
 def _log_ratios(records: NDArray[Any]) -> NDArray[np.float64]:

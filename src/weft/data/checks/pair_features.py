@@ -16,19 +16,18 @@ from numpy.typing import NDArray
 from weft.core.codec import Codec
 from weft.data.checks.corpus_rows import CorpusRow
 from weft.data.checks.pair_problems import find_line_problems, find_pair_problems
-from weft.data.checks.problem_kinds import MARKUP, NUMBER_MISMATCH, TOO_MANY_TOKENS, UNEVEN_TOKENS, UNKNOWN_TOKENS
-from weft.data.corpus_statistics import SideStatistics
+from weft.data.checks.problem_kinds import Problem
 from weft.data.data_config import DROP_REASONS, PairFilters
-from weft.data.line_hashes import hash_lines, hash_pairs
+from weft.data.hashes import hash_lines, hash_pairs
 from weft.data.pair_files import LinePair
-from weft.data.token_cache import append_array, map_array
+from weft.data.token_cache import SideStatistics, append_array, map_array
 from weft.data.unicode_scripts import line_script
 from weft.text.protected_spans import SPAN_PATTERNS
 
 CHUNK_ROWS = 4096
 DIGITS = re.compile(r"\d+")
 MISSING_PAIR: LinePair = ("\n", "\n")  # equal to no other pair, since lines contain no line break
-FILTER_PROBLEMS = {"too long": TOO_MANY_TOKENS, "bad ratio": UNEVEN_TOKENS}  # other filters have their own checks
+FILTER_PROBLEMS = {"too long": Problem.TOO_MANY_TOKENS, "bad ratio": Problem.UNEVEN_TOKENS}  # others: checked elsewhere
 MAX_SCRIPTS = 256
 FEATURE_DTYPE = np.dtype(
     [
@@ -49,7 +48,7 @@ class TokenCounter:
         self._codecs = codecs
         self._filters = filters
         self._sides = (1,) if target_only else (0, 1)
-        self._tokens, self._unknown, self._bytes = (np.zeros(2, np.int64) for _ in range(3))
+        self._counts = [np.zeros(codec.size, np.int64) for codec in codecs]  # of each token
 
     def find_problems(self, pairs: Sequence[LinePair]) -> NDArray[np.uint32]:
         """Return the bits of the problems of each pair [n]."""
@@ -57,12 +56,10 @@ class TokenCounter:
         for side in self._sides:
             codec = self._codecs[side]
             rows = codec.encode_rows([pair[side] for pair in pairs])
-            self._tokens[side] += len(rows.ids)
-            self._bytes[side] += np.isin(rows.ids, codec.byte_ids).sum()
+            self._counts[side] += np.bincount(rows.ids, minlength=codec.size)
             if codec.unknown_id is not None:
-                is_unknown = rows.ids == codec.unknown_id
-                self._unknown[side] += is_unknown.sum()
-                problems[np.repeat(np.arange(len(pairs)), rows.lengths)[is_unknown]] |= np.uint32(UNKNOWN_TOKENS)
+                pair_indices = np.repeat(np.arange(len(pairs)), rows.lengths)
+                problems[pair_indices[rows.ids == codec.unknown_id]] |= np.uint32(Problem.UNKNOWN_TOKENS)
             lengths.append(rows.lengths)
         none = np.zeros(len(pairs), np.bool_)
         verdicts = self._filters.verdicts(np.stack([lengths[0], lengths[-1]], axis=1), none, none)
@@ -72,10 +69,8 @@ class TokenCounter:
 
     def statistics(self) -> tuple[SideStatistics, SideStatistics]:
         source, target = (
-            SideStatistics(int(tokens), int(unknown), int(single), bool(codec.byte_ids))
-            for codec, tokens, unknown, single in zip(
-                self._codecs, self._tokens, self._unknown, self._bytes, strict=True
-            )
+            SideStatistics.from_counts(codec, int(counts.sum()), counts)
+            for codec, counts in zip(self._codecs, self._counts, strict=True)
         )
         return source, target
 
@@ -134,11 +129,11 @@ class PairFeatureExtractor:
 
     def _pair_problems(self, pair: LinePair) -> int:
         source, target = pair
-        markup = MARKUP if any(map(SPAN_PATTERNS["markup"].search, pair)) else 0
+        markup = Problem.MARKUP if any(map(SPAN_PATTERNS["markup"].search, pair)) else 0
         if self._target_only:
             return find_line_problems(target) | markup
         same_numbers = sorted(DIGITS.findall(source)) == sorted(DIGITS.findall(target))
-        return find_pair_problems(source, target) | markup | (0 if same_numbers else NUMBER_MISMATCH)
+        return find_pair_problems(source, target) | markup | (0 if same_numbers else Problem.NUMBER_MISMATCH)
 
     def _script_index(self, line: str) -> int:
         index = self._scripts.setdefault(line_script(line), len(self._scripts))

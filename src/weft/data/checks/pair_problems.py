@@ -1,23 +1,22 @@
-"""Problems of a sentence pair that its two lines alone show: control characters, byte order marks, mojibake, empty
-or identical sides. Used by `weft check` and by the warnings before training.
+"""Problems that the two lines of a pair show: control characters, byte order marks, mojibake, empty or identical
+sides. Used by `weft check`, and on a sample of the pairs by the warnings before training.
 """
 
 import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from weft.data.checks.problem_kinds import (
-    BYTE_ORDER_MARK,
-    CONTROL_CHARACTERS,
-    EMPTY_SIDE,
-    IDENTICAL_SIDES,
-    MOJIBAKE,
-    REPLACEMENT_CHARACTERS,
-)
+from weft.data.checks.encodings import is_mojibake, repair_mojibake
+from weft.data.checks.problem_kinds import PROBLEM_KINDS, Problem
+from weft.data.pair_files import LinePair
+from weft.data.unicode_scripts import count_unexpected_scripts, line_script
 
 BOM_CHARACTER = "\ufeff"
 REPLACEMENT_CHARACTER = "\ufffd"
 CONTROL_PATTERN = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")  # all but the tab
 BREAK_PATTERN = re.compile("[\x0a-\x0d\x1c-\x1f\x85\u2028\u2029]")  # those of them that separate words
-MOJIBAKE_PATTERN = re.compile("[\u00c2-\u00f4][^\x00-\x7f]")  # a UTF-8 lead byte as Latin-1, and a continuation byte
+SAMPLE_SIZE = 10_000  # pairs: takes a fraction of a second
 MIN_UNSPACED_LENGTH = 20  # characters: longer than a word in most languages
 
 
@@ -26,13 +25,13 @@ def find_pair_problems(source: str, target: str) -> int:
     found = find_character_problems(source) | find_character_problems(target)
     source, target = source.strip(), target.strip()
     if not source or not target:
-        return found | EMPTY_SIDE
-    return found | IDENTICAL_SIDES if source == target and _is_running_text(source) else found
+        return found | Problem.EMPTY_SIDE
+    return found | Problem.IDENTICAL_SIDES if source == target and _is_running_text(source) else found
 
 
 def find_line_problems(line: str) -> int:
     """Return the bits of the problems of a monolingual line."""
-    return find_character_problems(line) | (0 if line.strip() else EMPTY_SIDE)
+    return find_character_problems(line) | (0 if line.strip() else Problem.EMPTY_SIDE)
 
 
 def _is_running_text(line: str) -> bool:
@@ -43,38 +42,12 @@ def _is_running_text(line: str) -> bool:
 def find_character_problems(line: str) -> int:
     if line.isascii() and line.isprintable():
         return 0
-    found = CONTROL_CHARACTERS if CONTROL_PATTERN.search(line) else 0
+    found = Problem.CONTROL_CHARACTERS if CONTROL_PATTERN.search(line) else 0
     if BOM_CHARACTER in line:
-        found |= BYTE_ORDER_MARK
+        found |= Problem.BYTE_ORDER_MARK
     if REPLACEMENT_CHARACTER in line:
-        found |= REPLACEMENT_CHARACTERS
-    return found | MOJIBAKE if is_mojibake(line) else found
-
-
-def is_mojibake(line: str) -> bool:
-    """Whether UTF-8 was decoded as Windows-1252 or Latin-1.
-
-    ftfy decides; the pattern, which every such text matches, is fifteen times as fast and excludes most other text.
-    """
-    if MOJIBAKE_PATTERN.search(line) is None:
-        return False
-    from ftfy.badness import is_bad
-
-    return is_bad(line)
-
-
-def repair_mojibake(line: str) -> str:
-    """Decode the line as it was meant; return it unchanged unless all of its bytes together are UTF-8."""
-    from ftfy import TextFixerConfig, fix_encoding
-
-    exact = TextFixerConfig(
-        restore_byte_a0=False,
-        replace_lossy_sequences=False,
-        decode_inconsistent_utf8=False,
-        fix_c1_controls=False,
-        explain=False,
-    )
-    return fix_encoding(line, exact)
+        found |= Problem.REPLACEMENT_CHARACTERS
+    return found | Problem.MOJIBAKE if is_mojibake(line) else found
 
 
 def repair_line(line: str, kinds: int) -> str:
@@ -86,10 +59,46 @@ def repair_line(line: str, kinds: int) -> str:
 
 def _repair_once(line: str, kinds: int) -> str:
     found = find_character_problems(line) & kinds
-    if found & MOJIBAKE and (repaired := repair_mojibake(line)) != line:
+    if found & Problem.MOJIBAKE and (repaired := repair_mojibake(line)) != line:
         return repaired
-    if found & BYTE_ORDER_MARK:
+    if found & Problem.BYTE_ORDER_MARK:
         line = line.replace(BOM_CHARACTER, "")
-    if found & CONTROL_CHARACTERS:
+    if found & Problem.CONTROL_CHARACTERS:
         line = CONTROL_PATTERN.sub("", BREAK_PATTERN.sub(" ", line))
     return line
+
+
+@dataclass(frozen=True)
+class SampledProblems:
+    """pairs: size of the sample. counts: pairs that have each kind of problem, by the names of PROBLEM_KINDS."""
+
+    pairs: int
+    counts: dict[str, int]
+
+
+class ProblemSampler:
+    """Checks every nth of `count` pairs. target_only: the source is empty or an image."""
+
+    def __init__(self, count: int, *, target_only: bool):
+        self._step = 1 + count // SAMPLE_SIZE
+        self._sides = (1,) if target_only else (0, 1)
+        self._pairs = 0
+        self._problem_counts: Counter[int] = Counter()
+        self._scripts: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
+
+    def add(self, pairs: Sequence[LinePair], first: int) -> None:
+        """Check the sampled ones of these pairs. first: the index of the first in the corpus."""
+        for pair in pairs[-first % self._step :: self._step]:
+            self._pairs += 1
+            problems = find_pair_problems(*pair) if len(self._sides) == 2 else find_line_problems(pair[1])
+            self._problem_counts[problems] += 1
+            for side in self._sides:
+                self._scripts[side][line_script(pair[side])] += 1
+
+    def summary(self) -> SampledProblems:
+        counts = {
+            name: sum(count for problems, count in self._problem_counts.items() if problems & kind.bit)
+            for name, kind in PROBLEM_KINDS.items()
+        }
+        counts["script"] = max(map(count_unexpected_scripts, self._scripts))  # a pair may be counted on both sides
+        return SampledProblems(self._pairs, {name: count for name, count in counts.items() if count})

@@ -13,17 +13,18 @@ from numpy.typing import NDArray
 
 from weft.core.formatting import escape_unprintable
 from weft.data.checks.corpus_rows import CorpusFiles, CorpusRow
-from weft.data.checks.pair_problems import BOM_CHARACTER, CONTROL_PATTERN, MOJIBAKE_PATTERN, REPLACEMENT_CHARACTER
-from weft.data.checks.problem_kinds import LEAKED_PAIR, LEAKED_SOURCE, PROBLEM_KINDS
-from weft.data.corpus_statistics import SideStatistics
+from weft.data.checks.encodings import MOJIBAKE_PATTERN
+from weft.data.checks.pair_problems import BOM_CHARACTER, CONTROL_PATTERN, REPLACEMENT_CHARACTER
+from weft.data.checks.problem_kinds import PROBLEM_KINDS, Problem
 from weft.data.data_report import SideReport, make_side_report
-from weft.data.line_hashes import HASH_BLOCK
+from weft.data.hashes import blocks
+from weft.data.token_cache import SideStatistics
 from weft.text.protected_spans import SPAN_PATTERNS
 
 MAX_EXAMPLES = 3
 EXCERPT_WIDTH = 48
 EXCERPT_CONTEXT = 12  # characters before the problem
-LEAK_KINDS = LEAKED_SOURCE | LEAKED_PAIR
+LEAK_KINDS = Problem.LEAKED_SOURCE | Problem.LEAKED_PAIR
 PROBLEM_PATTERNS = {
     "encoding": re.compile("[\ud800-\udfff]"),
     "control": CONTROL_PATTERN,
@@ -84,13 +85,12 @@ def summarize_problems(
     """Count the problems of the kinds that were checked, and read the first rows that have each kind again."""
     kinds = {name: kind.bit for name, kind in PROBLEM_KINDS.items() if kind.bit & checked_kinds}
     counts, first_rows = dict.fromkeys(kinds, 0), {kind: list[int]() for kind in kinds}
-    for start in range(0, len(problems), HASH_BLOCK):
-        block = problems[start : start + HASH_BLOCK]
+    for here, block in blocks(problems):
         for kind, bit in kinds.items():
             has_kind = (block & bit) != 0
             counts[kind] += int(np.count_nonzero(has_kind))
             first = np.flatnonzero(has_kind)[: MAX_EXAMPLES - len(first_rows[kind])]
-            first_rows[kind] += (start + first).tolist()
+            first_rows[kind] += (here.start + first).tolist()
     numbers = {number for rows in first_rows.values() for number in rows}
     rows = {
         number: row

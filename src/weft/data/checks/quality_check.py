@@ -1,4 +1,4 @@
-"""Checks the quality of training, validation and test data, and cleans the training data on request."""
+"""Checks the quality of training, validation and test data."""
 
 from __future__ import annotations
 
@@ -8,22 +8,10 @@ from typing import NamedTuple
 
 from weft.core.codec import Codec, Modality
 from weft.core.errors import UserError
-from weft.core.files import check_new_folder
-from weft.data.checks.cleaning import CHANGE_LOG, CleaningResult, CorpusCleaner, copied_file_names
 from weft.data.checks.corpus_rows import CorpusFiles
 from weft.data.checks.outliers import HeldOutHashes, ProblemDetector, hash_held_out, mark_leaks
 from weft.data.checks.pair_features import PairFeatureExtractor, PairFeatures, TokenCounter
-from weft.data.checks.problem_kinds import (
-    EXTREME_RATIO,
-    IDENTICAL_SIDES,
-    LEAKED_PAIR,
-    LEAKED_SOURCE,
-    MANY_TARGETS,
-    NUMBER_MISMATCH,
-    TOO_MANY_TOKENS,
-    UNEVEN_TOKENS,
-    UNKNOWN_TOKENS,
-)
+from weft.data.checks.problem_kinds import Problem
 from weft.data.checks.problem_report import CheckReport, summarize_problems
 from weft.data.data_config import DataConfig
 from weft.data.pair_files import find_shards
@@ -50,11 +38,12 @@ class CheckInputs(NamedTuple):
         """Return the bits of the kinds of problems that can be found in these inputs."""
         missing = 0
         if self.target_only:
-            missing |= IDENTICAL_SIDES | EXTREME_RATIO | MANY_TARGETS | NUMBER_MISMATCH | UNEVEN_TOKENS
+            missing |= Problem.IDENTICAL_SIDES | Problem.EXTREME_RATIO | Problem.MANY_TARGETS
+            missing |= Problem.NUMBER_MISMATCH | Problem.UNEVEN_TOKENS
         if self.codecs is None:
-            missing |= TOO_MANY_TOKENS | UNEVEN_TOKENS | UNKNOWN_TOKENS
+            missing |= Problem.TOO_MANY_TOKENS | Problem.UNEVEN_TOKENS | Problem.UNKNOWN_TOKENS
         if len(self.splits) == 1:
-            missing |= LEAKED_SOURCE | LEAKED_PAIR
+            missing |= Problem.LEAKED_SOURCE | Problem.LEAKED_PAIR
         return ~missing
 
 
@@ -103,31 +92,3 @@ def _extract_features(name: str, inputs: CheckInputs, path: Path, progress: Call
         unit = "line" if inputs.data.monolingual else "pair"
         raise UserError(f"{' + '.join(map(str, files.shards[0].paths))}: empty, there is no {unit} in it")
     return features
-
-
-def check_cleaning_output(out: Path, inputs: CheckInputs) -> None:
-    """Raise UserError, before any work is done, if the copy cannot be written."""
-    paths = inputs.splits[TRAIN_SPLIT].paths()
-    if inputs.modality == "image":
-        raise UserError("--fix copies text, but these files name images relative to their folder. Omit --fix.")
-    check_new_folder(
-        out, ": give another folder with --fix; existing files are never overwritten.", "folder with --fix"
-    )
-    names = copied_file_names(paths).values()
-    if CHANGE_LOG in names:
-        raise UserError(f"{CHANGE_LOG} is the name of the log that --fix writes. Rename your file of that name.")
-    if len(names) < len(paths):
-        raise UserError("--fix would write the copy of a file twice, since it is named twice: name each file once")
-
-
-def clean_training_data(
-    inputs: CheckInputs, result: CheckResult, ignored: int, out: Path, temporary: Path
-) -> CleaningResult:
-    """Write a cleaned copy of the training data into `out`. ignored: bits of the kinds to leave as they are."""
-    if result.corpora[0].count("unpaired"):
-        raise UserError(
-            "--fix cannot tell which lines belong together if one file has more lines than the other. Find the line "
-            "from which they are shifted, and repair that first."
-        )
-    cleaner = CorpusCleaner(inputs.splits[TRAIN_SPLIT], ignored, target_only=inputs.target_only)
-    return cleaner.clean(out, result.held_out, temporary)

@@ -4,15 +4,13 @@ training, validation and test data.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from weft.core.errors import UserError
 from weft.core.formatting import did_you_mean, quote
 from weft.data.corpus import normalize_words
-from weft.data.line_hashes import hash_lines
-
-DatasetPair: TypeAlias = tuple[str, str]
+from weft.data.hashes import hash_lines
+from weft.data.pair_files import LinePair
 
 
 @dataclass(frozen=True)
@@ -35,17 +33,17 @@ class MultiReferenceExample(NamedTuple):
     source: str
     targets: tuple[str, ...]
 
-    def pairs(self) -> Iterator[DatasetPair]:
+    def pairs(self) -> Iterator[LinePair]:
         return ((self.source, target) for target in self.targets)
 
 
 class DatasetSplits(NamedTuple):
-    train: list[DatasetPair]
-    valid: list[DatasetPair]
+    train: list[LinePair]
+    valid: list[LinePair]
     test: list[MultiReferenceExample]
 
 
-def split_dataset(pairs: Iterable[DatasetPair], rule: SplitRule) -> DatasetSplits:
+def split_dataset(pairs: Iterable[LinePair], rule: SplitRule) -> DatasetSplits:
     """Put each source with all its targets into one split; which one depends on its key alone."""
     targets: dict[str, dict[str, None]] = {}
     for source, target in pairs:
@@ -67,21 +65,21 @@ def alphanumeric_key(word: str) -> str:
     return "".join(char for char in word.casefold() if char.isalnum())
 
 
-def read_tatoeba(lines: Iterable[str]) -> Iterator[DatasetPair]:
+def read_tatoeba(lines: Iterable[str]) -> Iterator[LinePair]:
     """Parse lines of sentence, translation and attribution, separated by tabs."""
     for line in lines:
         sentence, translation, _attribution = line.split("\t")
         yield sentence, translation
 
 
-def read_cmudict(lines: Iterable[str]) -> Iterator[DatasetPair]:
+def read_cmudict(lines: Iterable[str]) -> Iterator[LinePair]:
     """Parse `dail(2) D OY1 L # org, irish` as ("dail", "D OY L"), without variant number, stress and comment."""
     for line in lines:
         word, *phones = line.partition("#")[0].split()
         yield word.partition("(")[0], " ".join(phone.rstrip("012") for phone in phones)
 
 
-def read_codespell(lines: Iterable[str]) -> Iterator[DatasetPair]:
+def read_codespell(lines: Iterable[str]) -> Iterator[LinePair]:
     """Parse `teh->the`; skip lines with a comma, which have several corrections or a reason to make none."""
     for line in lines:
         wrong, _, right = line.partition("->")
@@ -121,7 +119,7 @@ class DatasetInfo:
     license: str
     attribution: str
     wheel: DatasetWheel
-    read: Callable[[Iterable[str]], Iterator[DatasetPair]]
+    read: Callable[[Iterable[str]], Iterator[LinePair]]
     split_rule: SplitRule
     minutes: int
 
@@ -201,7 +199,7 @@ CODESPELL = DatasetInfo(
     minutes=5,
 )
 
-DATASETS: Mapping[str, DatasetInfo] = MappingProxyType({entry.name: entry for entry in (TATOEBA, CMUDICT, CODESPELL)})
+DATASETS: Mapping[str, DatasetInfo] = {entry.name: entry for entry in (TATOEBA, CMUDICT, CODESPELL)}
 
 
 def find_dataset(name: str) -> DatasetInfo:

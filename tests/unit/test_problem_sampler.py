@@ -1,6 +1,6 @@
 """Warnings about bad training data, from a sample of the pairs."""
 
-from weft.data.corpus_statistics import SAMPLE_SIZE, ProblemSampler, SampledProblems
+from weft.data.checks.pair_problems import SAMPLE_SIZE, ProblemSampler, SampledProblems
 from weft.data.data_report import data_warnings
 
 GOOD = ("A line of words.", "Eine Zeile.")
