@@ -91,7 +91,7 @@ def test_every_output_is_in_the_tree_of_its_sentence(kind: Search) -> None:
     for sentence, hypotheses in enumerate(found):
         steps = build_search_tree(trace, sentence)
         for hypothesis in hypotheses:
-            end = find_final_node(steps, hypothesis.tokens)
+            end = find_final_node(steps, (*hypothesis.tokens, EOS))
             assert end is not None
             assert end.score == pytest.approx(hypothesis.score)
         alone = torch.tensor([sentence])
@@ -123,12 +123,12 @@ def test_nothing_is_recorded_without_tracing() -> None:
 
 def test_tree_as_text() -> None:
     steps = small_tree()
-    assert render_tree(steps, find_final_node(steps, (3,)), str).split("\n")[3:] == TEXT.split("\n")
+    assert render_tree(steps, find_final_node(steps, (3, EOS)), str).split("\n")[3:] == TEXT.split("\n")
 
 
 def test_figure_has_one_box_per_hypothesis() -> None:
     steps = small_tree()
-    axes = draw_tree(steps, find_final_node(steps, (3,)), lambda token: f"<{token}>", ("costs $5$",)).axes[0]
+    axes = draw_tree(steps, find_final_node(steps, (3, EOS)), lambda token: f"<{token}>", ("costs $5$",)).axes[0]
     texts = [text.get_text() for text in axes.texts]
     assert sum(text.startswith("<") for text in texts) == sum(map(len, steps))
     assert "-2.00 → -2.000" in texts
@@ -148,7 +148,7 @@ def test_figure_file_is_reproducible(translator: Translator, tmp_path: Path) -> 
 def test_output_is_in_the_tree(translator: Translator) -> None:
     traced = trace_search(translator, SENTENCE)
     assert traced.best is not None
-    assert traced.best.score == pytest.approx(traced.translated.hypothesis.score)
+    assert traced.best.score == pytest.approx(traced.translated.translation.score)
     title, translation, _, *tree_lines = render_search(translator, SENTENCE).split("\n")
     assert (title, translation) == (SENTENCE, f"→ {traced.translated.translation.text}")
     assert "\n".join(tree_lines).count("●") - 1 == len(traced.best.path())
@@ -157,7 +157,7 @@ def test_output_is_in_the_tree(translator: Translator) -> None:
 
 def test_node_outcomes() -> None:
     steps = small_tree()
-    outcomes = node_outcomes(steps, find_final_node(steps, (3,)))
+    outcomes = node_outcomes(steps, find_final_node(steps, (3, EOS)))
     assert [[outcomes[node] for node in step] for step in steps] == [
         ["output", "extended", "dropped", "dropped"],
         ["output", "unfinished", "dropped", "unfinished"],

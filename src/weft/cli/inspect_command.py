@@ -33,13 +33,13 @@ def attention(
     """Draw the attention of each word of a translation to the words of the source."""
     from weft.core.files import check_output_file
     from weft.inference.loader import load_translator
-    from weft.visualize.attention_maps import draw_attention
+    from weft.visualize.attention_weights import draw_attention
 
     check_output_file(output, [Path(sentence)])
     translator = load_translator(model, device=device, beam=beam, overrides=settings or [])
     unit: Literal["words", "tokens"] = "tokens" if tokens else "words"
     drawn = draw_attention(translator, sentence, output, layer=layer, head=head, unit=unit)
-    print(f"{output}: {drawn.translation}")
+    print(f"{output}: {drawn.text}")
 
 
 @inspect_app.command()

@@ -93,9 +93,9 @@ def inspect_words(translator: Translator, request: Request, body: InspectionRequ
 @inspection(schemas.AttentionResponse)
 def inspect_attention(translator: Translator, request: Request, body: InspectionRequest) -> schemas.AttentionResponse:
     """Return the attention weights of every layer and head."""
-    from weft.visualize.attention_maps import attention_heads
+    from weft.visualize.attention_weights import attention_map
 
-    return schemas.AttentionResponse.model_validate(attention_heads(translator, request, body.unit))
+    return schemas.AttentionResponse.model_validate(attention_map(translator, request, unit=body.unit))
 
 
 @inspection(schemas.SearchTreeResponse)

@@ -1,4 +1,4 @@
-"""Heat maps of a matrix with named rows and columns.
+"""Draw a matrix with named rows and columns as a heat map: attention weights, gate activations, frame posteriors.
 
 If the source is an image, it is drawn above, and each column of the heat map stands below the pixels it belongs to.
 """
@@ -33,6 +33,7 @@ from weft.visualize.translation_trace import FloatArray
 if TYPE_CHECKING:
     from markupsafe import Markup
     from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
     from matplotlib.image import AxesImage
     from torch import Tensor
@@ -123,7 +124,6 @@ def draw_heatmap(
     spans: named ranges of columns, labeled and marked in the image; without an image every column has its own label.
     hover: add the value of each cell as a hover text.
     """
-    from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.figure import Figure
 
     rows, columns = heatmap.values.shape
@@ -135,8 +135,9 @@ def draw_heatmap(
         above = figure.add_axes((0, 1 - share, 1, share))
         _draw_source_image(above, image, spans, columns)
     cells = figure.add_axes((0, 0, 1, rows * layout.row_height / layout.height))
-    colors = LinearSegmentedColormap.from_list("weft", [f"{CELL_COLOR}00", CELL_COLOR])
-    drawn = cells.imshow(heatmap.values, colors, vmin=0, vmax=heatmap.max_value, interpolation="none", aspect="auto")
+    drawn = cells.imshow(
+        heatmap.values, cell_colors(), vmin=0, vmax=heatmap.max_value, interpolation="none", aspect="auto"
+    )
     cells.vlines([column - 0.5 for column in range(columns + 1)], -0.5, rows - 0.5, color=GRID_COLOR, linewidth=0.6)
     cells.hlines([row - 0.5 for row in range(rows + 1)], -0.5, columns - 0.5, color=GRID_COLOR, linewidth=0.6)
     cells.set(xlim=(-0.5, columns - 0.5), ylim=(rows - 0.5, -0.5))
@@ -148,6 +149,13 @@ def draw_heatmap(
     if hover:
         _add_hover_texts(cells, heatmap)
     return figure
+
+
+def cell_colors() -> Colormap:
+    """Return the color map of the cells, from transparent to full color."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("weft", [f"{CELL_COLOR}00", CELL_COLOR])
 
 
 def heatmap_svg(heatmap: Heatmap, image: SourceImage | None = None, spans: Sequence[TokenSpan] = ()) -> Markup:

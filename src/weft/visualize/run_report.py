@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from importlib.metadata import version
 from math import log
@@ -13,7 +13,6 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
 from weft.checkpoints.run_log import curve_points
@@ -34,8 +33,9 @@ from weft.models.model import count_parameters
 from weft.text.tokenizer import SPACE_SYMBOL, is_tokenizer
 from weft.training.finetuning import comparison_row
 from weft.training.finetuning_recipe import format_mix
+from weft.visualize.attention_weights import AttentionMap
 from weft.visualize.comparison_page import score_values
-from weft.visualize.heatmap import CELL_COLOR, heatmap_svg
+from weft.visualize.heatmap import cell_colors, heatmap_svg
 from weft.visualize.run_evaluation import (
     LanguageModelEvaluation,
     ModelInspection,
@@ -62,7 +62,7 @@ from weft.visualize.sentence_examples import (
 from weft.visualize.training_curves import StepAxis, chart_svg, format_value, training_charts, validation_table
 
 if TYPE_CHECKING:
-    from markupsafe import Markup
+    from matplotlib.colors import Colormap
 
 MAX_SURPRISAL = 8.0  # bits, shown in full color
 MAX_NARROW_COLUMNS = 16  # of a heat map; two such fit side by side
@@ -267,15 +267,16 @@ def _source_images(trained: TrainedModel | None, names: Iterable[str]) -> dict[s
             [columns] = trained.source_tokenizer.encode_rows([name]).split()
         except UserError:
             continue
-        images[name] = _png_data_uri(255 - columns.T)
+        images[name] = _png_data_uri(columns.T, "gray_r", 255)
     return images
 
 
-def _png_data_uri(pixels: NDArray[np.uint8]) -> str:
-    from PIL import Image
+def _png_data_uri(values: NDArray[Any], colors: Colormap | str, max_value: float) -> str:
+    """Return an image with a pixel for each value."""
+    from matplotlib.image import imsave
 
     file = io.BytesIO()
-    Image.fromarray(pixels).save(file, "PNG", optimize=True)
+    imsave(file, values, vmin=0, vmax=max_value, cmap=colors, format="png")
     return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"
 
 
@@ -289,33 +290,26 @@ class SettingLine(NamedTuple):
     is_changed: bool = False
 
 
-class HeatmapView(NamedTuple):
-    source: str
-    output: str
-    remarks: Sequence[str]
-    svg: Markup
-    is_wide: bool
-
-
 def _inspection_section(inspection: ModelInspection) -> dict[str, object]:
-    views = [
-        HeatmapView(
-            view.source if view.image is None else Path(view.source).name,
-            view.output,
-            view.heatmap.remarks,
-            heatmap_svg(view.heatmap, view.image, view.spans),
-            view.heatmap.values.shape[1] > MAX_NARROW_COLUMNS,
+    views, heads = [], []
+    for view in inspection.views:
+        heatmap = view.heatmap()
+        views.append(
+            {
+                "source": view.sentence if view.image is None else Path(view.sentence).name,
+                "output": view.text,
+                "remarks": view.remarks,
+                "svg": heatmap_svg(heatmap, view.image, view.spans),
+                "is_wide": len(heatmap.columns) > MAX_NARROW_COLUMNS,
+            }
         )
-        for view in inspection.views
-    ]
-    heads = []
-    if inspection.heads is not None:
-        color = [int(CELL_COLOR[place : place + 2], 16) for place in (1, 3, 5)]
-        for layer, weights in enumerate(inspection.heads.layers, 1):
-            for number, values in enumerate(weights, 1):
-                pixels = np.empty((*values.shape, 4), np.uint8)
-                pixels[..., :3], pixels[..., 3] = color, (255 * values.clip(0, 1)).round()
-                heads.append((f"layer {layer}, head {number}", _png_data_uri(pixels)))
+    first = inspection.views[0] if inspection.views else None
+    if isinstance(first, AttentionMap) and first.image is None and sum(map(len, first.layers)) > 1:
+        heads = [
+            (f"layer {layer}, head {number}", _png_data_uri(weights, cell_colors(), 1.0))
+            for layer, row in enumerate(first.layers, 1)
+            for number, weights in enumerate(row, 1)
+        ]
     return {
         "kind": inspection.kind,
         "heading": INSPECTION_HEADINGS[inspection.kind],

@@ -14,7 +14,6 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from torch import Tensor
 
-from weft.core.codec import EOS
 from weft.core.errors import UserError
 from weft.core.formatting import make_printable
 from weft.core.tracing import trace_tensors
@@ -102,7 +101,7 @@ def trace_search(translator: Translator, sentence: str | Request) -> SearchTrace
     if "search.tokens" not in traced:
         raise UserError("exhaustive search has too many hypotheses to draw: use --beam 3, or another translate.search")
     steps = build_search_tree(traced)
-    return SearchTrace(translated, steps, find_final_node(steps, translated.hypothesis.tokens))
+    return SearchTrace(translated, steps, find_final_node(steps, translated.example.target))
 
 
 def token_name(translator: Translator, token: int) -> str:
@@ -131,10 +130,9 @@ def build_search_tree(traced: Mapping[str, Sequence[Tensor]], sentence: int | No
 
 
 def find_final_node(steps: Sequence[Sequence[SearchNode]], tokens: Sequence[int]) -> SearchNode | None:
-    """Return the finished hypothesis with these tokens, which do not include the end token."""
-    path = [*tokens, EOS]
+    """Return the finished hypothesis with these tokens, of which the last is the end token."""
     finished = (node for step in steps for node in step if node.status == "finished")
-    return next((node for node in finished if [ancestor.token for ancestor in node.path()] == path), None)
+    return next((node for node in finished if [ancestor.token for ancestor in node.path()] == [*tokens]), None)
 
 
 def node_outcomes(steps: Sequence[Sequence[SearchNode]], best: SearchNode | None) -> dict[SearchNode, NodeOutcome]:
