@@ -25,13 +25,13 @@ from weft.visualize.search_tree import (
     SearchNode,
     build_search_tree,
     draw_search,
+    draw_tree,
     find_final_node,
     node_outcomes,
     render_search,
     render_tree,
     trace_search,
 )
-from weft.visualize.search_tree_figure import draw_tree
 
 ROWS = ([0, 0, -9, -1, -2, -3], [0, 0, -1, -2, -4, -5])
 TEXT = """\
@@ -132,7 +132,9 @@ def test_figure_has_one_box_per_hypothesis() -> None:
     texts = [text.get_text() for text in axes.texts]
     assert sum(text.startswith("<") for text in texts) == sum(map(len, steps))
     assert "-2.00 → -2.000" in texts
-    assert "unfinished when the search stopped" in texts
+    legend = axes.get_legend()
+    assert legend is not None
+    assert "unfinished when the search stopped" in [text.get_text() for text in legend.get_texts()]
     assert not any(text.get_parse_math() for text in axes.texts if text.get_text().startswith("<"))
 
 
