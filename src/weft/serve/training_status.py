@@ -149,7 +149,7 @@ def _run_record(run: RunMonitor, *, readable: bool) -> TrainingRunRecord:
         best=None if best is None else BestScoreRecord(step=best.step, value=best.value),
         training=_curve_records(reports, TRAINING_CURVES),
         validation=_curve_records(validations, metrics),
-        samples=[_sample_record(sample) for sample in validation_samples([run])[:MAX_SAMPLES]],
+        samples=[_sample_record(sample) for sample in validation_samples([run.history])[:MAX_SAMPLES]],
         diagnoses=[_diagnosis_record(finding) for finding in run.history.findings[-MAX_DIAGNOSES:]],
     )
 

@@ -43,13 +43,9 @@ from weft.visualize.attention_weights import AttentionMap, attention_map
 from weft.visualize.frame_posteriors import FramePosteriors, frame_posteriors
 from weft.visualize.run_summary import (
     HeldOutLines,
-    RunOrigin,
-    RunOutcome,
     RunSummary,
     read_held_out_lines,
     read_training_lines,
-    run_origin,
-    run_outcome,
     typical_pairs,
 )
 
@@ -113,8 +109,6 @@ class ReportData:
     """A run and what its best model does. not_scored: why there are no scores."""
 
     run: RunSummary
-    outcome: RunOutcome
-    origin: RunOrigin
     options: ReportOptions
     trained: TrainedModel | None = None
     translation: TranslationEvaluation | None = None
@@ -126,7 +120,7 @@ class ReportData:
 
 def collect_report_data(run: RunSummary, options: ReportOptions) -> ReportData:
     """Evaluate and inspect the best model of a run, if there is one and there is data for it."""
-    report = ReportData(run, run_outcome(run), run_origin(run), options)
+    report = ReportData(run, options)
     if run.model is None:
         settings = run.recipe.train
         first = min(settings.validation.every, settings.steps or settings.validation.every)

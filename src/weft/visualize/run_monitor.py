@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias, TypeVar, get_args
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from weft.checkpoints.manifest import MANIFEST_FILE
 from weft.checkpoints.run_log import (
@@ -34,8 +34,6 @@ SILENT_GAPS = 3  # plus this many times the longest gap between two reports so f
 
 RunState: TypeAlias = Literal["waiting", "training", "silent"] | RunEnd
 END_STATES = get_args(RunEnd)
-
-Item = TypeVar("Item")
 
 
 class RunPlan(NamedTuple):
@@ -176,11 +174,11 @@ class ValidationSample(NamedTuple):
     outputs: list[SampleOutput]
 
 
-def validation_samples(runs: Sequence[RunMonitor]) -> list[ValidationSample]:
+def validation_samples(histories: Sequence[TrainingHistory]) -> list[ValidationSample]:
     """Return the sentences that validations logged; a sentence that several runs translated is one sample."""
     samples: dict[tuple[str, str], ValidationSample] = {}
-    for number, run in enumerate(runs):
-        for validation in run.history.validations:
+    for number, history in enumerate(histories):
+        for validation in history.validations:
             for example in validation.get("examples", []):
                 match example:
                     case {"source": str() as source, "target": str() as reference, "output": str() as text}:
@@ -194,14 +192,9 @@ def select_outputs(outputs: Sequence[SampleOutput], count: int) -> list[SampleOu
     runs = dict.fromkeys(output.run for output in outputs)
     if len(runs) > 1:
         return [[output for output in outputs if output.run == run][-1] for run in runs][:count]
-    return evenly_spaced(outputs, count)
-
-
-def evenly_spaced(items: Sequence[Item], count: int) -> list[Item]:
-    """Return at most `count` items, including the last and (unless count is 1) the first."""
-    if count == 1 or len(items) <= count:
-        return list(items[-count:])
-    return [items[round(number * (len(items) - 1) / (count - 1))] for number in range(count)]
+    if count == 1 or len(outputs) <= count:
+        return list(outputs[-count:])
+    return [outputs[round(number * (len(outputs) - 1) / (count - 1))] for number in range(count)]
 
 
 def downsample(curve: CurvePoints, parts: int) -> CurvePoints:

@@ -49,6 +49,7 @@ from weft.visualize.run_summary import (
     DistillationScores,
     FinetuningScores,
     RunSummary,
+    run_origin,
     typical_pairs,
 )
 from weft.visualize.sentence_examples import (
@@ -76,7 +77,7 @@ def write_run_report(run: RunSummary, path: Path, options: ReportOptions) -> Rep
 
 
 def run_report_page(report: ReportData) -> str:
-    run, origin, histories = report.run, report.origin, sentence_histories(report.run.history)
+    run, origin, histories = report.run, run_origin(report.run), sentence_histories(report.run.history)
     examples = [] if report.translation is None else _example_groups(report.translation, report.options.sentences)
     sources = {source for source, _, _ in histories} | {line.source for _, lines in examples for line in lines}
     return render_template(
@@ -86,16 +87,8 @@ def run_report_page(report: ReportData) -> str:
         report=report,
         title=f"{run.name}: a training run",
         name=run.name,
-        about="; ".join(filter(None, [_architecture(run), report.outcome.describe(), origin.description])),
+        about="; ".join(filter(None, [_architecture(run), run.describe_status(), origin.description])),
         tiles=list(_tiles(report)),
-        findings=[
-            (
-                str(finding["diagnosis"]).replace("-", " "),
-                f"step {finding['step']:,}" if finding["step"] else "before training",
-                *(str(finding[key]) for key in ("observation", "cause", "advice")),
-            )
-            for finding in run.history.findings
-        ],
         **_score_section(report),
         **_curve_section(report),
         finetuning=None if origin.finetuning is None else _finetuning_section(origin.finetuning),
@@ -106,7 +99,11 @@ def run_report_page(report: ReportData) -> str:
         is_language_model=report.trained is not None and report.trained.model.is_language_model,
         inspection=None if report.inspection is None else _inspection_section(report.inspection),
         **_data_section(report),
-        slots=_slot_rows(report.trained),
+        slots=[
+            (slot.name, slot.kind, f"{slot.parameters:,}")
+            for slot in (slot_sizes(report.trained.model) if report.trained is not None else [])
+            if slot.parameters
+        ],
         settings=list(_settings_groups(run)),
         version=version("weft"),
     )
@@ -128,12 +125,12 @@ def _architecture(run: RunSummary) -> str:
 
 def _tiles(report: ReportData) -> Iterator[tuple[str, str, str]]:
     """Yield the label, the figure and a note for each figure at the top of the page."""
-    run, outcome = report.run, report.outcome
-    if outcome.best is not None:
-        yield f"Best {outcome.best.name}", f"{outcome.best.value:.2f}", f"in validation, at step {outcome.best.step:,}"
-    yield "Steps", f"{outcome.step:,}", "as planned" if outcome.status == "finished" else f"of {outcome.planned}"
-    if outcome.seconds:
-        yield "Time", format_duration(outcome.seconds), "of training and validation"
+    run, best = report.run, report.run.best
+    if best is not None:
+        yield f"Best {best.name}", f"{best.value:.2f}", f"in validation, at step {best.step:,}"
+    yield "Steps", f"{run.step:,}", "as planned" if run.status == "finished" else f"of {run.planned_length}"
+    for _, seconds in curve_points(run.history.reports[-1:], "seconds"):
+        yield "Time", format_duration(seconds), "of training and validation"
     speeds = [value for _, value in curve_points(run.history.reports, "tokens_per_second")]
     if speeds:
         yield "Speed", f"{median(speeds):,.0f}", "target tokens per second, median"
@@ -149,22 +146,14 @@ def _format_count(count: int) -> str:
 
 
 def _score_section(report: ReportData) -> dict[str, object]:
-    run, translation, language_model = report.run, report.translation, report.language_model
-    step = None if report.trained is None else report.trained.metrics.get("step")
-    values: dict[str, object] = {"names": ["language model"], "evaluation": translation or language_model}
-    if translation is not None:
-        comparison = translation.comparison
-        [confusions] = comparison.confusions()
-        values = values | score_values(comparison) | {"names": comparison.names(), "confusions": confusions}
-        values |= {"method": comparison.describe_method(), "sentence_metric": translation.sentences.metric}
-        values["better"] = translation.sentences.better
-    elif language_model is not None:
-        values |= _language_model_values(language_model, report.options.sentences)
+    run, values = report.run, {}
+    if report.translation is not None:
+        values = score_values(report.translation.comparison)
+    elif report.language_model is not None:
+        values = _language_model_values(report.language_model, report.options.sentences)
     has_unused_test_data = run.recipe.data.test and not report.options.test
-    return values | {
-        "at_step": f" (step {step:,})" if isinstance(step, int) else "",
-        "test_command": f"weft report {shlex.quote(str(run.folder.path))} --test" if has_unused_test_data else "",
-    }
+    command = f"weft report {shlex.quote(str(run.folder.path))} --test"
+    return values | {"test_command": command if has_unused_test_data else ""}
 
 
 def _example_groups(evaluation: TranslationEvaluation, count: int) -> list[tuple[str, list[SentenceExample]]]:
@@ -210,9 +199,9 @@ def _surprisals(line: ScoredPair) -> list[tuple[str, str, str, str]]:
 
 
 def _curve_section(report: ReportData) -> dict[str, object]:
-    history, best = report.run.history, report.outcome.best
+    history, best = report.run.history, report.run.best
     diagnosed = [finding["step"] for finding in history.findings if finding["step"]]
-    steps = StepAxis(report.outcome.step, None if best is None else best.step, diagnosed)
+    steps = StepAxis(report.run.step, None if best is None else best.step, diagnosed)
     charts = [
         (
             chart.title,
@@ -276,7 +265,7 @@ def _png_data_uri(values: NDArray[Any], colors: Colormap | str, max_value: float
     from matplotlib.image import imsave
 
     file = io.BytesIO()
-    imsave(file, values, vmin=0, vmax=max_value, cmap=colors, format="png")
+    imsave(file, values, vmin=0, vmax=max_value, cmap=colors, format="png", metadata={"Software": None})
     return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"
 
 
@@ -356,11 +345,6 @@ def _tokenized_pair(report: ReportData, trained: TrainedModel) -> list[list[str]
             if is_tokenizer(tokenizer) and line:
                 tokenized.append(tokenizer.tokens(tokenizer.encode([line])[0]))
     return tokenized
-
-
-def _slot_rows(trained: TrainedModel | None) -> list[tuple[str, str, str]]:
-    slots = [] if trained is None else slot_sizes(trained.model)
-    return [(slot.name, slot.kind, f"{slot.parameters:,}") for slot in slots if slot.parameters]
 
 
 def _settings_groups(run: RunSummary) -> Iterator[tuple[str, str, list[SettingLine]]]:

@@ -14,7 +14,7 @@ from weft.metrics.comparison import Comparison, SentenceScores
 from weft.metrics.edit_distance import EditKind, align_edits
 from weft.metrics.error_rates import closest_reference
 from weft.metrics.scores import DEFAULT_OPTIONS, FloatArray, MetricOptions
-from weft.visualize.run_monitor import evenly_spaced
+from weft.visualize.run_monitor import select_outputs, validation_samples
 
 MAX_HISTORY_STEPS = 6  # of a sentence over time
 
@@ -140,13 +140,9 @@ def sentence_examples(comparison: Comparison, sentences: SentenceScores, lines: 
 
 def sentence_histories(history: TrainingHistory) -> list[tuple[str, str, list[tuple[int, list[EditSpan]]]]]:
     """Return source, reference and outputs at a few steps for each sentence that validations logged."""
-    logged = [validation for validation in history.validations if isinstance(validation.get("examples"), list)]
-    shown = evenly_spaced(logged, MAX_HISTORY_STEPS)
     histories = []
-    for examples in zip(*(validation["examples"] for validation in shown), strict=False):
-        outputs = [
-            (validation["step"], find_edits(example["output"], [example["target"]], DEFAULT_OPTIONS))
-            for validation, example in zip(shown, examples, strict=True)
-        ]
-        histories.append((examples[0]["source"], examples[0]["target"], outputs))
+    for sample in validation_samples([history]):
+        outputs = select_outputs(sample.outputs, MAX_HISTORY_STEPS)
+        edits = [(output.step, find_edits(output.text, [sample.reference], DEFAULT_OPTIONS)) for output in outputs]
+        histories.append((sample.source, sample.reference, edits))
     return histories
