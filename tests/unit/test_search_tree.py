@@ -28,7 +28,6 @@ from weft.visualize.search_tree import (
     draw_tree,
     find_final_node,
     node_outcomes,
-    render_search,
     render_tree,
     trace_search,
 )
@@ -139,19 +138,19 @@ def test_figure_has_one_box_per_hypothesis() -> None:
 
 
 def test_figure_file_is_reproducible(translator: Translator, tmp_path: Path) -> None:
-    text = draw_search(translator, SENTENCE, tmp_path / "one.svg")
+    drawn = draw_search(translator, SENTENCE, tmp_path / "one.svg")
     draw_search(translator, SENTENCE, str(tmp_path / "two.svg"))
     first, second = ((tmp_path / name).read_bytes() for name in ("one.svg", "two.svg"))
     assert first.startswith(b"<?xml")
     assert first == second
-    assert text == translator.translate([SENTENCE])[0].text
+    assert drawn.translated.translation == translator.translate([SENTENCE])[0]
 
 
 def test_output_is_in_the_tree(translator: Translator) -> None:
     traced = trace_search(translator, SENTENCE)
     assert traced.best is not None
     assert traced.best.score == pytest.approx(traced.translated.translation.score)
-    title, translation, _, *tree_lines = render_search(translator, SENTENCE).split("\n")
+    title, translation, _, *tree_lines = traced.render().split("\n")
     assert (title, translation) == (SENTENCE, f"→ {traced.translated.translation.text}")
     assert "\n".join(tree_lines).count("●") - 1 == len(traced.best.path())
     assert len(tree_lines) - 3 == sum(map(len, traced.steps))
@@ -170,7 +169,7 @@ def test_node_outcomes() -> None:
 
 
 def test_truncated_sentence_is_reported(translator: Translator, tmp_path: Path) -> None:
-    text = render_search(translator, f"{SENTENCE} " * 20, tmp_path / "tree.svg")
+    text = draw_search(translator, f"{SENTENCE} " * 20, tmp_path / "tree.svg").render()
     assert "truncated: the model reads at most 40 tokens" in text
     assert (tmp_path / "tree.svg").read_bytes().startswith(b"<?xml")
 
@@ -185,9 +184,7 @@ def test_undrawable_requests_are_reported(translator: Translator, tmp_path: Path
     with pytest.raises(UserError, match="exhaustive search has too many hypotheses to draw"):
         trace_search(Translator(translator.trained, UntracedSearch(), translator.settings), "a")
     with pytest.raises(UserError, match="the sentence is empty"):
-        render_search(translator, " ")
+        trace_search(translator, " ")
     with pytest.raises(UserError, match=r"\.png, \.svg or \.pdf"):
         draw_search(translator, SENTENCE, tmp_path / "tree.txt")
-    with pytest.raises(UserError, match=r"\.png, \.svg or \.pdf"):
-        render_search(translator, SENTENCE, tmp_path / "tree.txt")
     assert list(tmp_path.iterdir()) == []

@@ -101,7 +101,7 @@ def inspect_attention(translator: Translator, request: Request, body: Inspection
 @inspection(schemas.SearchTreeResponse)
 def inspect_search(translator: Translator, request: Request, _body: InspectionRequest) -> schemas.SearchTreeResponse:
     """Return the hypotheses that the search extended, finished and dropped, as a tree."""
-    from weft.visualize.search_tree import node_outcomes, token_name, trace_search
+    from weft.visualize.search_tree import node_outcomes, trace_search
 
     trace = trace_search(translator, request)
     outcomes = node_outcomes(trace.steps, trace.best)
@@ -114,7 +114,7 @@ def inspect_search(translator: Translator, request: Request, _body: InspectionRe
         steps.append(
             [
                 schemas.SearchNodeRecord(
-                    token=token_name(translator, node.token),
+                    token=trace.name(node.token),
                     text=text,
                     score=round(node.score, schemas.DECIMALS),
                     outcome=outcomes[node],

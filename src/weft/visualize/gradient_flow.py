@@ -36,7 +36,6 @@ from weft.visualize.translation_trace import (
     RECURRENCE,
     CellTrace,
     FloatArray,
-    RecurrentTrace,
     trace_cells,
 )
 
@@ -74,20 +73,17 @@ class GradientFlow(NamedTuple):
 def draw_gradients(translator: Translator, sentence: str, output: Path | str) -> list[GradientFlow]:
     """Translate a sentence and save the gradient flow through each cell as .png, .svg or .pdf."""
     check_figure_path(Path(output))
-    trace = _trace_with_gradients(translator, sentence)
+    with torch.enable_grad():
+        trace = trace_cells(translator, sentence)
     flows = [cell_gradient_flow(cell) for cell in trace.cells]
     save_figure(partial(draw_gradient_flows, flows, trace.example.title, trace.example.remarks), Path(output))
     return flows
 
 
+@torch.enable_grad()
 def gradient_flows(translator: Translator, sentence: str | Request) -> list[GradientFlow]:
     """Translate a sentence and return the flow through every cell: encoder first, lowest layer first."""
-    return [cell_gradient_flow(cell) for cell in _trace_with_gradients(translator, sentence).cells]
-
-
-@torch.enable_grad()
-def _trace_with_gradients(translator: Translator, sentence: str | Request) -> RecurrentTrace:
-    return trace_cells(translator, sentence)
+    return [cell_gradient_flow(cell) for cell in trace_cells(translator, sentence).cells]
 
 
 def cell_gradient_flow(cell: CellTrace) -> GradientFlow:

@@ -11,6 +11,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
+import numpy as np
+
 from weft.checkpoints.manifest import MANIFEST_FILE
 from weft.checkpoints.run_log import (
     LOG_FILE,
@@ -64,7 +66,7 @@ class RunMonitor:
         self.name, self.folder = name, folder
         self.plan: RunPlan | None = None
         self._log = LogFollower(folder / LOG_FILE)
-        self._config_time = -1  # modification time of the configuration that was read
+        self._config_time = -1  # modification time of the configuration that was read; -1: there was none
         self._log_time = 0.0
 
     @property
@@ -83,13 +85,10 @@ class RunMonitor:
     def _update_plan(self) -> bool:
         """Read the configuration again if it was written again: a time budget becomes a number of steps."""
         config = self.folder / CONFIG_FILE
-        if not config.is_file():
-            has_changed, self.plan, self._config_time = self.plan is not None, None, -1
-            return has_changed
-        modified = config.stat().st_mtime_ns
+        modified = config.stat().st_mtime_ns if config.is_file() else -1
         if modified == self._config_time:
             return False
-        self.plan, self._config_time = read_run_plan(config), modified
+        self.plan, self._config_time = None if modified < 0 else read_run_plan(config), modified
         return True
 
     def best(self) -> BestValidation | None:
@@ -204,19 +203,13 @@ def downsample(curve: CurvePoints, parts: int) -> CurvePoints:
     """
     if len(curve) <= 4 * parts:
         return curve
-    first, last = curve[0][0], curve[-1][0]
-    width = max(1, last - first + 1) / parts
+    steps, values = np.array(curve).T
+    edges = steps[0] + np.arange(1, parts) * (steps[-1] - steps[0] + 1) / parts
     kept: CurvePoints = []
-    begin = 0
-    for part in range(1, parts + 1):
-        end = begin
-        while end < len(curve) and (part == parts or curve[end][0] < first + part * width):
-            end += 1
-        if begin < end:
-            indices = range(begin, end)
-            lowest, highest = (extreme(indices, key=lambda index: curve[index][1]) for extreme in (min, max))
-            kept += [curve[index] for index in sorted({begin, lowest, highest, end - 1})]
-        begin = end
+    for part in np.split(np.arange(len(curve)), np.searchsorted(steps, edges)):
+        if len(part):
+            extremes = part[values[part].argmin()], part[values[part].argmax()]
+            kept += [curve[index] for index in sorted({part[0], *extremes, part[-1]})]
     return kept
 
 

@@ -1,14 +1,13 @@
 """The tree of a search: every hypothesis that was kept, dropped or finished at each step, as a figure or as text.
 
 draw_search(weft.load("runs/first"), "A man sleeps.", "search.svg")
-print(render_search(weft.load("runs/first"), "A man sleeps."))
+print(trace_search(weft.load("runs/first"), "A man sleeps.").render())
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
@@ -86,39 +85,34 @@ class SearchNode:
 
 
 class SearchTrace(NamedTuple):
-    """A translation, the nodes of each search step, and the node in which the translation ends."""
+    """A translation, the nodes of each search step, and the node in which the translation ends.
+
+    name: maps a token to its label.
+    """
 
     translated: TracedTranslation
     steps: list[list[SearchNode]]
     best: SearchNode | None
+    name: Callable[[int], str]
 
     @property
     def title(self) -> tuple[str, ...]:
         return self.translated.example.title + self.translated.example.remarks
 
+    def figure(self) -> Figure:
+        return draw_tree(self.steps, self.best, self.name, self.title)
 
-def draw_search(translator: Translator, sentence: str, output: Path | str) -> str:
-    """Translate a sentence and save its search tree as .png, .svg or .pdf; return the translation."""
+    def render(self) -> str:
+        """Return the tree as text."""
+        return "\n".join([*map(make_printable, self.title), "", render_tree(self.steps, self.best, self.name)])
+
+
+def draw_search(translator: Translator, sentence: str, output: Path | str) -> SearchTrace:
+    """Translate a sentence and save its search tree as .png, .svg or .pdf."""
     check_figure_path(Path(output))
     trace = trace_search(translator, sentence)
-    _save_tree(translator, trace, Path(output))
-    return trace.translated.translation.text
-
-
-def render_search(translator: Translator, sentence: str, output: Path | str | None = None) -> str:
-    """Translate a sentence and return its search tree as text; also save the figure if `output` is given."""
-    if output is not None:
-        check_figure_path(Path(output))
-    trace = trace_search(translator, sentence)
-    if output is not None:
-        _save_tree(translator, trace, Path(output))
-    tree = render_tree(trace.steps, trace.best, partial(token_name, translator))
-    return "\n".join([*map(make_printable, trace.title), "", tree])
-
-
-def _save_tree(translator: Translator, trace: SearchTrace, output: Path) -> None:
-    name = partial(token_name, translator)
-    save_figure(partial(draw_tree, trace.steps, trace.best, name, trace.title), output)
+    save_figure(trace.figure, Path(output))
+    return trace
 
 
 def trace_search(translator: Translator, sentence: str | Request) -> SearchTrace:
@@ -130,11 +124,8 @@ def trace_search(translator: Translator, sentence: str | Request) -> SearchTrace
     if "search.tokens" not in traced:
         raise UserError("exhaustive search has too many hypotheses to draw: use --beam 3, or another translate.search")
     steps = build_search_tree(traced)
-    return SearchTrace(translated, steps, find_final_node(steps, translated.example.target))
-
-
-def token_name(translator: Translator, token: int) -> str:
-    return translator.trained.target_tokenizer.tokens([token])[0]
+    best, tokenizer = find_final_node(steps, translated.example.target), translator.trained.target_tokenizer
+    return SearchTrace(translated, steps, best, lambda token: tokenizer.tokens([token])[0])
 
 
 def build_search_tree(traced: Mapping[str, Sequence[Tensor]], sentence: int | None = None) -> list[list[SearchNode]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from rich.text import Text
 
@@ -66,20 +66,17 @@ def build_panels(runs: Sequence[RunMonitor]) -> list[CurvePanel]:
     metrics.remove("loss")
     histories = [run.history for run in runs]
     panels = [
-        CurvePanel("loss", [*_curves(histories, "reports", "loss"), *_curves(histories, "validations", "loss")]),
-        *(CurvePanel(name, _curves(histories, "validations", name)) for name in metrics[:1]),
-        *(CurvePanel(name, _curves(histories, "reports", name)) for name in TRAINING_PANELS),
-        *(CurvePanel(name, _curves(histories, "validations", name)) for name in metrics[1:]),
+        CurvePanel("loss", [*_curves(histories, "loss"), *_curves(histories, "loss", validation=True)]),
+        *(CurvePanel(name, _curves(histories, name, validation=True)) for name in metrics[:1]),
+        *(CurvePanel(name, _curves(histories, name)) for name in TRAINING_PANELS),
+        *(CurvePanel(name, _curves(histories, name, validation=True)) for name in metrics[1:]),
     ]
     return [panel for panel in panels if panel.curves]
 
 
-def _curves(
-    histories: Sequence[TrainingHistory], records: Literal["reports", "validations"], name: str
-) -> list[RunCurve]:
-    is_validation = records == "validations"
+def _curves(histories: Sequence[TrainingHistory], name: str, *, validation: bool = False) -> list[RunCurve]:
     curves = [
-        RunCurve(number, curve_points(history.validations if is_validation else history.reports, name), is_validation)
+        RunCurve(number, curve_points(history.validations if validation else history.reports, name), validation)
         for number, history in enumerate(histories)
     ]
     return [curve for curve in curves if curve.points]
@@ -109,20 +106,16 @@ def plot_panel(panel: CurvePanel, last_step: int, width: int, height: int) -> li
         color = RUN_COLORS[curve.run % len(RUN_COLORS)]
         points = [(step, scale(value)) for step, value in downsample(curve.points, 2 * width)]
         if not (curve.validation and panel.is_mixed):
-            figure.draw(figure.signal(*_columns(points), marker=plotext.marker("braille", color)).lines())
+            figure.draw(figure.signal(*zip(*points, strict=True), marker=plotext.marker("braille", color)).lines())
         marked = _spaced(points, MARKER_SPACING * last_step / width) if curve.validation else points[-1:]
         marker = run_marker(curve.run, validation=curve.validation)
-        figure.draw(figure.signal(*_columns(marked), marker=plotext.marker(marker, color)))
+        figure.draw(figure.signal(*zip(*marked, strict=True), marker=plotext.marker(marker, color)))
     steps = linear_ticks(0, max(1, last_step), width // 9)
     figure.ruler("x").lim(0, max(1, last_step))
     figure.ruler("x").ticks(list(steps), [steps[step] if step else "step 0" for step in steps])
     figure.ruler("y").lim(low, high)
     figure.ruler("y").ticks(list(labels), [label.rjust(MIN_LABEL_WIDTH) for label in labels.values()])
     return [_heading(panel), *Text.from_ansi(figure.build().string()).split("\n")][:height]
-
-
-def _columns(points: Sequence[tuple[int, float]]) -> tuple[list[int], list[float]]:
-    return [step for step, _ in points], [value for _, value in points]
 
 
 def _heading(panel: CurvePanel) -> Text:
