@@ -221,7 +221,7 @@ def test_figure_size_depends_on_lengths(tmp_path: Path) -> None:
     assert sizes[1][1] > sizes[0][1] + 500
     assert sizes[2][0] > 60 * 0.17 * 200
     huge = HeatmapLayout.of(random_heatmap(3, 700))
-    assert huge.cell_width == 0.17
+    assert huge.width == pytest.approx(700 * 0.17)
     assert resolution(huge.width, huge.height) * huge.width == pytest.approx(8000)
 
 

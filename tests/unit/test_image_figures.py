@@ -205,7 +205,7 @@ def test_layout_follows_the_image_size() -> None:
         return HeatmapLayout.of(grid, image, spans)
 
     short, usual, long = layout(3, "a"), layout(40, "a"), layout(2000, "a")
-    assert (short.cell_width, usual.width, long.cell_width) == (0.4, 12, 0.14)
+    assert (short.width, usual.width, long.width) == pytest.approx((3 * 0.4, 12, 2000 * 0.14))
     assert all(
         shape.image_height / 32 == pytest.approx(shape.width / (2 * columns))
         for shape, columns in ((short, 3), (long, 2000))

@@ -39,7 +39,7 @@ LOSS = LineChart(
     "Loss",
     [Series("training", 0, [(1, 8.0), (50, 4.0), (100, 2.0)]), Series("validation", 1, [(50, 5.0)])],
     "linear",
-    ("clipped to", 3.0),
+    3.0,
 )
 
 

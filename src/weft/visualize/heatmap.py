@@ -89,7 +89,6 @@ def read_source_image(source: Padded, output_mask: Callable[[Padded], Tensor]) -
 class HeatmapLayout(NamedTuple):
     """Sizes in inches, except `font_size` in points and `angle` (of the column labels) in degrees."""
 
-    cell_width: float
     row_height: float
     image_height: float
     gap: float  # between image and heat map
@@ -105,7 +104,7 @@ class HeatmapLayout(NamedTuple):
             cell = min(0.4, max(0.17, 12 / max(rows, columns)))
             font_size = min(10.5, cell * 72 * 0.62)
             angle = 0 if max_label_width(heatmap.columns, font_size) < cell else 45 if cell > 0.22 else 90
-            return cls(cell, cell, 0, 0, font_size, angle, columns * cell, rows * cell)
+            return cls(cell, 0, 0, font_size, angle, columns * cell, rows * cell)
         cell = min(0.4, max(0.14, IMAGE_WIDTH / columns))
         row_height = max(0.22, min(0.3, cell))
         image_height = len(image.pixels) * cell / image.stride
@@ -113,7 +112,7 @@ class HeatmapLayout(NamedTuple):
         angle = 0 if longest <= cell else 90
         gap = 0.12 + (max(longest, 0.2) if angle else 0.2) * bool(spans)
         height = image_height + gap + rows * row_height
-        return cls(cell, row_height, image_height, gap, SPAN_FONT_SIZE, angle, columns * cell, height)
+        return cls(row_height, image_height, gap, SPAN_FONT_SIZE, angle, columns * cell, height)
 
 
 def draw_heatmap(

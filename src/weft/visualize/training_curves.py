@@ -45,12 +45,12 @@ class Series(NamedTuple):
 
 
 class LineChart(NamedTuple):
-    """Curves over the steps of a run. level: a named value to compare with."""
+    """Curves over the steps of a run. clip_norm: the limit of gradient norms, drawn as a line."""
 
     title: str
     series: Sequence[Series]
     axis: AxisKind
-    level: tuple[str, float] | None = None
+    clip_norm: float | None = None
 
 
 class StepAxis(NamedTuple):
@@ -71,7 +71,6 @@ def training_charts(history: TrainingHistory, clip_norm: float | None) -> Iterat
         for validation in validations
         if isinstance(validation.get("output_statistics"), dict)
     ]
-    level = None if clip_norm is None else ("clipped to", clip_norm)
     charts = [
         LineChart("Loss", _training_and_validation(history, "loss"), "linear"),
         LineChart("Validation scores, higher is better", _series(validations, higher), "from zero"),
@@ -79,7 +78,7 @@ def training_charts(history: TrainingHistory, clip_norm: float | None) -> Iterat
         LineChart("Token accuracy, %", _training_and_validation(history, "accuracy"), "from zero"),
         LineChart("Validation perplexity", _series(validations, ["perplexity"]), "log"),
         LineChart("Learning rate", _series(reports, ["learning_rate"]), "from zero"),
-        LineChart("Gradient norm", _series(reports, ["gradient_norm"]), "log", level),
+        LineChart("Gradient norm", _series(reports, ["gradient_norm"]), "log", clip_norm),
         LineChart("Target tokens per second", _series(reports, ["tokens_per_second"]), "from zero"),
     ]
     yield from (chart for chart in charts if chart.series)
@@ -177,7 +176,7 @@ def _scale_value_axis(axes: Axes, chart: LineChart) -> None:
 
 
 def _add_marks(axes: Axes, chart: LineChart, steps: StepAxis) -> None:
-    """Mark the best step, diagnosed steps, and the level."""
+    """Mark the best step, diagnosed steps, and the norm that gradients are clipped to."""
     if steps.best is not None:
         axes.axvline(steps.best, color=MUTED_COLOR, linewidth=0.8, dashes=(3, 3))
     for step in steps.diagnosed:
@@ -185,12 +184,11 @@ def _add_marks(axes: Axes, chart: LineChart, steps: StepAxis) -> None:
         top = axes.get_xaxis_transform()
         axes.plot([shown], [1.02], "v", color=ALERT_COLOR, markersize=5, transform=top, clip_on=False)
     low, high = axes.get_ylim()
-    if chart.level is not None and low <= chart.level[1] <= high:
-        name, value = chart.level
-        axes.axhline(value, color=ALERT_COLOR, linewidth=0.8, dashes=(5, 3))
+    if chart.clip_norm is not None and low <= chart.clip_norm <= high:
+        axes.axhline(chart.clip_norm, color=ALERT_COLOR, linewidth=0.8, dashes=(5, 3))
         axes.annotate(
-            f"{name} {format_tick(value)}",
-            (1, value),
+            f"clipped to {format_tick(chart.clip_norm)}",
+            (1, chart.clip_norm),
             xycoords=axes.get_yaxis_transform(),
             xytext=(0, 2),
             textcoords="offset points",
