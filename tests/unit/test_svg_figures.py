@@ -18,9 +18,7 @@ from weft.text.word_alignment import TokenSpan
 from weft.visualize.comparison_page import write_comparison_page
 from weft.visualize.figures import PAGE_COLORS, SERIES_COLORS, check_figure_path, page_svg
 from weft.visualize.heatmap import Heatmap, SourceImage, heatmap_svg
-from weft.visualize.run_monitor import format_tick
-from weft.visualize.terminal_dashboard import print_dashboard, run_dashboard
-from weft.visualize.training_curves import (
+from weft.visualize.report_curves import (
     AxisKind,
     LineChart,
     Series,
@@ -31,6 +29,8 @@ from weft.visualize.training_curves import (
     format_value,
     training_charts,
 )
+from weft.visualize.run_monitor import format_tick
+from weft.visualize.terminal_dashboard import print_dashboard, run_dashboard
 
 WEIGHTS = Heatmap(
     ("a b",), (), ("Ein", "<end>"), ("a", "<end>"), np.array([[0.9, 0.1], [0.0, 0.6]]), "attention weight"

@@ -34,8 +34,9 @@ from weft.text.tokenizer import SPACE_SYMBOL, is_tokenizer
 from weft.training.finetuning import comparison_row
 from weft.training.finetuning_recipe import format_mix
 from weft.visualize.attention_weights import AttentionMap
-from weft.visualize.comparison_page import score_values
+from weft.visualize.comparison_page import score_rows
 from weft.visualize.heatmap import cell_colors, heatmap_svg
+from weft.visualize.report_curves import StepAxis, chart_svg, format_value, training_charts, validation_table
 from weft.visualize.run_evaluation import (
     LanguageModelEvaluation,
     ModelInspection,
@@ -60,7 +61,6 @@ from weft.visualize.sentence_examples import (
     sentence_histories,
     worst_lines,
 )
-from weft.visualize.training_curves import StepAxis, chart_svg, format_value, training_charts, validation_table
 
 if TYPE_CHECKING:
     from matplotlib.colors import Colormap
@@ -146,9 +146,10 @@ def _format_count(count: int) -> str:
 
 
 def _score_section(report: ReportData) -> dict[str, object]:
-    run, values = report.run, {}
+    run = report.run
+    values: dict[str, object] = {}
     if report.translation is not None:
-        values = score_values(report.translation.comparison)
+        values = {"scores": score_rows(report.translation.comparison)}
     elif report.language_model is not None:
         values = _language_model_values(report.language_model, report.options.sentences)
     has_unused_test_data = run.recipe.data.test and not report.options.test
@@ -265,7 +266,7 @@ def _png_data_uri(values: NDArray[Any], colors: Colormap | str, max_value: float
     from matplotlib.image import imsave
 
     file = io.BytesIO()
-    imsave(file, values, vmin=0, vmax=max_value, cmap=colors, format="png", metadata={"Software": None})
+    imsave(file, values, vmin=0, vmax=max_value, cmap=colors, format="png", metadata={"Software": "weft"})
     return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"
 
 
