@@ -47,7 +47,7 @@ MIN_HOVER_SHARE = 0.03  # of the largest value
 
 
 class Heatmap(NamedTuple):
-    """values [R,C] >= 0 and everything that a figure says about them."""
+    """A matrix of values [R,C] >= 0 and the texts of its figure."""
 
     title: tuple[str, ...]  # paragraphs
     remarks: tuple[str, ...]  # lines below the title

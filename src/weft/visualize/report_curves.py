@@ -17,7 +17,7 @@ from weft.visualize.figures import (
     add_hover_text,
     page_svg,
 )
-from weft.visualize.run_monitor import downsample, format_tick
+from weft.visualize.run_monitor import LOG_RATIO, downsample, format_tick
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 SIZE = 4.6, 2.2  # inches
 AXES_BOX = 0.1, 0.1, 0.875, 0.81  # of the figure: left, bottom, width, height
 FONT_SIZE = 7.5  # points
-LOG_RATIO = 30.0  # largest / smallest value from which on a logarithmic axis says more
 CURVE_PARTS = 250  # of a curve; each keeps at most four points
 MAX_HOVER_STEPS = 90
 MAX_DOTS = 30  # points of a curve that are marked one by one

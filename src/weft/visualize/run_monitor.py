@@ -33,6 +33,7 @@ CONFIG_FILE = "config.yaml"
 RUN_FOLDER_HINT = "Give the folder of a run (the --out of weft train)."
 MIN_SILENT_SECONDS = 60.0  # without a new line in the log
 SILENT_GAPS = 3  # plus this many times the longest gap between two reports so far
+LOG_RATIO = 30.0  # curves whose largest value is this many times their smallest may get a logarithmic axis
 
 RunState: TypeAlias = Literal["waiting", "training", "silent"] | RunEnd
 END_STATES = get_args(RunEnd)

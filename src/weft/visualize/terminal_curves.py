@@ -9,7 +9,7 @@ from typing import NamedTuple
 from rich.text import Text
 
 from weft.checkpoints.run_log import CurvePoints, TrainingHistory, curve_points
-from weft.visualize.run_monitor import RunMonitor, downsample, format_tick, numeric_fields
+from weft.visualize.run_monitor import LOG_RATIO, RunMonitor, downsample, format_tick, numeric_fields
 
 PANEL_TITLES = {
     "learning_rate": "learning rate",
@@ -20,7 +20,6 @@ TRAINING_PANELS = tuple(PANEL_TITLES)  # besides the loss
 TOKEN_METRICS = ("accuracy", "perplexity")  # come after the metrics of outputs, which say more
 LOG_PANELS = ("gradient_norm", "perplexity")
 ZERO_BASED_PANELS = ("tokens_per_second",)
-LOG_RATIO = 30.0  # largest / smallest value from which on a logarithmic axis says more
 
 RUN_COLORS = (32, 166, 29, 133, 30, 167)  # of the 256 terminal colors; readable on black and on white
 RUN_MARKERS, VALIDATION_MARKERS = "●▲■◆★▼", "○△□◇☆▽"  # in the order of the colors
