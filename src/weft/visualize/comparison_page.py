@@ -13,7 +13,6 @@ from weft.metrics.comparison import Comparison, SystemScore
 from weft.metrics.score_report import format_p_value
 from weft.visualize.sentence_examples import (
     best_lines,
-    degraded_lines,
     improved_lines,
     sentence_examples,
     worst_lines,
@@ -44,8 +43,8 @@ def comparison_page(comparison: Comparison, metric: str, count: int) -> str:
     differences = [
         (
             name,
-            sentence_examples(comparison, sentences, improved_lines(sentences, number, count)),
-            sentence_examples(comparison, sentences, degraded_lines(sentences, number, count)),
+            sentence_examples(comparison, sentences, improved_lines(sentences, number, 0, count)),
+            sentence_examples(comparison, sentences, improved_lines(sentences, 0, number, count)),
         )
         for number, name in enumerate(names[1:], start=1)
     ]

@@ -271,11 +271,9 @@ def _png_data_uri(values: NDArray[Any], colors: Colormap | str, max_value: float
 
 
 class SettingLine(NamedTuple):
-    """A line of YAML. value: "" if nested lines follow."""
+    """A line of YAML. path: the keys that lead to it; value: "" if nested lines follow."""
 
-    indent: str
-    key: str
-    path: str
+    path: tuple[str, ...]
     value: str = ""
     is_changed: bool = False
 
@@ -353,16 +351,16 @@ def _settings_groups(run: RunSummary) -> Iterator[tuple[str, str, list[SettingLi
     changed = non_default_settings(run.recipe, REGISTRY)
     for name, node in to_dict(run.recipe, REGISTRY).items():
         lines = list(_setting_lines(node, (name,), changed))
-        changes = [f"{line.path} {line.value}".replace(".type ", " ") for line in lines if line.is_changed]
+        changed_lines = [line for line in lines if line.is_changed]
+        changes = [f"{'.'.join(line.path[1:]).removesuffix('.type')} {line.value}" for line in changed_lines]
         yield name, ", ".join(changes), lines
 
 
 def _setting_lines(node: Mapping[str, Any], parents: tuple[str, ...], changed: set[str]) -> Iterator[SettingLine]:
     for key, value in node.items():
-        path, indent = (*parents, key), "  " * (len(parents) - 1)
-        dotted = ".".join(path[1:])
+        path = (*parents, key)
         if isinstance(value, dict):
-            yield SettingLine(indent, key, dotted)
+            yield SettingLine(path)
             yield from _setting_lines(value, path, changed)
         else:
-            yield SettingLine(indent, key, dotted, dump_yaml_inline(value), ".".join(path) in changed)
+            yield SettingLine(path, dump_yaml_inline(value), ".".join(path) in changed)

@@ -102,22 +102,14 @@ def median_lines(sentences: SentenceScores, count: int) -> list[int]:
     return sorted(nearest, key=lambda line: float(goodness[line]))
 
 
-def improved_lines(sentences: SentenceScores, system: int, count: int) -> list[int]:
-    """Return the lines on which a system is better than the first, largest difference first."""
-    return _largest_positive(sentences.goodness()[system] - sentences.goodness()[0], count)
-
-
-def degraded_lines(sentences: SentenceScores, system: int, count: int) -> list[int]:
-    """Return the lines on which a system is worse than the first, largest difference first."""
-    return _largest_positive(sentences.goodness()[0] - sentences.goodness()[system], count)
+def improved_lines(sentences: SentenceScores, system: int, baseline: int, count: int) -> list[int]:
+    """Return the lines on which a system is better than the baseline, largest difference first."""
+    difference = sentences.goodness()[system] - sentences.goodness()[baseline]
+    return [line for line in _smallest(-difference, count) if difference[line] > 0]
 
 
 def _smallest(values: FloatArray, count: int) -> list[int]:
     return [int(line) for line in np.argsort(values, kind="stable")[:count]]
-
-
-def _largest_positive(values: FloatArray, count: int) -> list[int]:
-    return [line for line in _smallest(-values, count) if values[line] > 0]
 
 
 def sentence_examples(comparison: Comparison, sentences: SentenceScores, lines: Iterable[int]) -> list[SentenceExample]:
