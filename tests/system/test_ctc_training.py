@@ -11,7 +11,7 @@ import weft
 from system.commands import weft as command
 from weft.core.errors import UserError
 from weft.inference.loader import load_translator
-from weft.visualize.attention_maps import draw_attention
+from weft.visualize.attention_weights import draw_attention
 from weft.visualize.frame_posteriors import frame_posteriors
 from weft.visualize.gate_activations import gate_activations
 from weft.visualize.run_evaluation import ReportOptions, collect_report_data

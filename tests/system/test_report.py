@@ -23,7 +23,7 @@ from weft.inference.loader import load_translator
 from weft.visualize import run_evaluation
 from weft.visualize.run_evaluation import ReportOptions, collect_report_data, load_stable_model
 from weft.visualize.run_report import run_report_page
-from weft.visualize.run_summary import check_test_data, read_run_summary, run_outcome
+from weft.visualize.run_summary import check_test_data, read_run_summary
 
 SECTIONS = ["diagnosis", "scores", "curves", "examples", "over-time", "attention", "length", "words", "data", "model"]
 
@@ -161,21 +161,20 @@ def test_model_replaced_during_loading_is_loaded_again(runs: dict[str, Path], mo
         load_stable_model(runs["transformer"], "cpu")
 
 
-def test_outcome_names_patience_and_minutes(runs: dict[str, Path]) -> None:
+def test_status_names_patience_and_minutes(runs: dict[str, Path]) -> None:
     summary = read_run_summary(runs["transformer"])
     history = TrainingHistory()
     for step, bleu in ((10, 5.0), (20, 7.0), (30, 7.0), (40, 6.0)):
         history.add({"step": step, "validation": {"bleu": bleu}})
     summary = replace(summary, history=history)
-    assert run_outcome(summary).best == ("bleu", 20, 7.0)
-    assert run_outcome(summary).describe() == "at step 40 of 80"
+    assert summary.best == ("bleu", 20, 7.0)
+    assert summary.describe_status() == "at step 40 of 80"
     patient = replace(summary.recipe.train, validation=replace(summary.recipe.train.validation, patience=2))
-    stopped = run_outcome(replace(summary, recipe=replace(summary.recipe, train=patient)))
-    assert stopped.describe() == "stopped at step 40: validation no longer improved"
+    stopped = replace(summary, recipe=replace(summary.recipe, train=patient))
+    assert stopped.describe_status() == "stopped at step 40: validation no longer improved"
     timed = replace(summary.recipe.train, steps=None, minutes=5.0)
-    assert run_outcome(replace(summary, recipe=replace(summary.recipe, train=timed))).describe() == (
-        "at step 40 of a run of 5 minutes"
-    )
+    minutes = replace(summary, recipe=replace(summary.recipe, train=timed))
+    assert minutes.describe_status() == "at step 40 of a run of 5 minutes"
 
 
 @pytest.mark.slow

@@ -21,8 +21,14 @@ from weft.inference.translator import Translator
 from weft.nn.cells.cell import zero_states
 from weft.nn.cells.elman import ElmanCell
 from weft.visualize.figures import save_figure
-from weft.visualize.gradient_figure import axis_limits, draw_gradient_flows
-from weft.visualize.gradient_flow import GradientFlow, cell_gradient_flow, draw_gradients, gradient_flows
+from weft.visualize.gradient_flow import (
+    GradientFlow,
+    axis_limits,
+    cell_gradient_flow,
+    draw_gradient_flows,
+    draw_gradients,
+    gradient_flows,
+)
 from weft.visualize.translation_trace import CellTrace, group_by_module, trace_translation
 
 STEP = 1e-6  # of central differences

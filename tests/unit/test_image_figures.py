@@ -20,7 +20,7 @@ from weft.inference.translator import Translator
 from weft.models.build import build_model
 from weft.text.tokenizer_training import CharacterTokenizerTrainer
 from weft.text.word_alignment import TokenSpan
-from weft.visualize import attention_maps, frame_posteriors
+from weft.visualize import attention_weights, frame_posteriors
 from weft.visualize.figures import resolution
 from weft.visualize.gate_activations import gate_activations
 from weft.visualize.heatmap import Heatmap, HeatmapLayout, SourceImage, read_source_image
@@ -169,13 +169,15 @@ def test_missing_image_is_reported(line: str, message: str, tmp_path: Path) -> N
     with pytest.raises(UserError, match=message):
         frame_posteriors.draw_frames(image_translator(), line, tmp_path / "frames.png")
     with pytest.raises(UserError, match=message):
-        attention_maps.draw_attention(image_translator(parts=TRANSFORMER), line, tmp_path / "attention.png")
+        attention_weights.draw_attention(image_translator(parts=TRANSFORMER), line, tmp_path / "attention.png")
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(("layer", "head"), [(None, None), (1, None), (2, 1)])
 def test_attention_is_drawn_below_its_columns(layer: int | None, head: int | None, image_file: Path) -> None:
-    attention = attention_maps.attention_map(image_translator(2, TRANSFORMER), str(image_file), layer=layer, head=head)
+    attention = attention_weights.attention_map(
+        image_translator(2, TRANSFORMER), str(image_file), layer=layer, head=head
+    )
     assert attention.weights.shape == (len(attention.target), 11)
     np.testing.assert_allclose(attention.weights.sum(1), 1, atol=1e-5)
     assert attention.target[-1] == "<end>"
@@ -203,7 +205,7 @@ def test_layout_follows_the_image_size() -> None:
         return HeatmapLayout.of(grid, image, spans)
 
     short, usual, long = layout(3, "a"), layout(40, "a"), layout(2000, "a")
-    assert (short.cell_width, usual.width, long.cell_width) == (0.4, 12, 0.14)
+    assert (short.width, usual.width, long.width) == pytest.approx((3 * 0.4, 12, 2000 * 0.14))
     assert all(
         shape.image_height / 32 == pytest.approx(shape.width / (2 * columns))
         for shape, columns in ((short, 3), (long, 2000))

@@ -22,8 +22,7 @@ from weft.inference.postprocessor import OutputOptions, attention_matrix
 from weft.inference.translation import EMPTY_OUTPUT, FAILED_OUTPUT, Translation
 from weft.inference.translator import EncodedRequest, Translator
 from weft.text.tokenizer_training import CharacterTokenizerTrainer
-from weft.visualize.attention_maps import attention_map
-from weft.visualize.translation_trace import trace_translation
+from weft.visualize.attention_weights import attention_map
 
 
 @pytest.fixture(scope="module", params=["transformer", "bahdanau"])
@@ -186,7 +185,7 @@ def test_right_to_left_output_is_displayed_left_to_right() -> None:
     assert "".join(word.text for word in words) == "".join(word.name for word in words) == translation.text
     assert [word.first for word in words] == [*range(len(words))][::-1]
     assert "".join(attention.target[:-1]) == translation.text
-    hypothesis = trace_translation(translator, "abcde").hypothesis
+    [[hypothesis]] = translator.search_batch(translator.encode([Request("abcde")], [0]))
     np.testing.assert_allclose(attention.weights[:-1], attention_matrix(hypothesis, 5)[:-1][::-1], atol=1e-9)
 
 

@@ -25,13 +25,12 @@ from weft.visualize.search_tree import (
     SearchNode,
     build_search_tree,
     draw_search,
+    draw_tree,
     find_final_node,
     node_outcomes,
-    render_search,
     render_tree,
     trace_search,
 )
-from weft.visualize.search_tree_figure import draw_tree
 
 ROWS = ([0, 0, -9, -1, -2, -3], [0, 0, -1, -2, -4, -5])
 TEXT = """\
@@ -91,7 +90,7 @@ def test_every_output_is_in_the_tree_of_its_sentence(kind: Search) -> None:
     for sentence, hypotheses in enumerate(found):
         steps = build_search_tree(trace, sentence)
         for hypothesis in hypotheses:
-            end = find_final_node(steps, hypothesis.tokens)
+            end = find_final_node(steps, (*hypothesis.tokens, EOS))
             assert end is not None
             assert end.score == pytest.approx(hypothesis.score)
         alone = torch.tensor([sentence])
@@ -123,33 +122,35 @@ def test_nothing_is_recorded_without_tracing() -> None:
 
 def test_tree_as_text() -> None:
     steps = small_tree()
-    assert render_tree(steps, find_final_node(steps, (3,)), str).split("\n")[3:] == TEXT.split("\n")
+    assert render_tree(steps, find_final_node(steps, (3, EOS)), str).split("\n")[3:] == TEXT.split("\n")
 
 
 def test_figure_has_one_box_per_hypothesis() -> None:
     steps = small_tree()
-    axes = draw_tree(steps, find_final_node(steps, (3,)), lambda token: f"<{token}>", ("costs $5$",)).axes[0]
+    axes = draw_tree(steps, find_final_node(steps, (3, EOS)), lambda token: f"<{token}>", ("costs $5$",)).axes[0]
     texts = [text.get_text() for text in axes.texts]
     assert sum(text.startswith("<") for text in texts) == sum(map(len, steps))
     assert "-2.00 → -2.000" in texts
-    assert "unfinished when the search stopped" in texts
+    legend = axes.get_legend()
+    assert legend is not None
+    assert "unfinished when the search stopped" in [text.get_text() for text in legend.get_texts()]
     assert not any(text.get_parse_math() for text in axes.texts if text.get_text().startswith("<"))
 
 
 def test_figure_file_is_reproducible(translator: Translator, tmp_path: Path) -> None:
-    text = draw_search(translator, SENTENCE, tmp_path / "one.svg")
+    drawn = draw_search(translator, SENTENCE, tmp_path / "one.svg")
     draw_search(translator, SENTENCE, str(tmp_path / "two.svg"))
     first, second = ((tmp_path / name).read_bytes() for name in ("one.svg", "two.svg"))
     assert first.startswith(b"<?xml")
     assert first == second
-    assert text == translator.translate([SENTENCE])[0].text
+    assert drawn.translated.translation == translator.translate([SENTENCE])[0]
 
 
 def test_output_is_in_the_tree(translator: Translator) -> None:
     traced = trace_search(translator, SENTENCE)
     assert traced.best is not None
-    assert traced.best.score == pytest.approx(traced.translated.hypothesis.score)
-    title, translation, _, *tree_lines = render_search(translator, SENTENCE).split("\n")
+    assert traced.best.score == pytest.approx(traced.translated.translation.score)
+    title, translation, _, *tree_lines = traced.render().split("\n")
     assert (title, translation) == (SENTENCE, f"→ {traced.translated.translation.text}")
     assert "\n".join(tree_lines).count("●") - 1 == len(traced.best.path())
     assert len(tree_lines) - 3 == sum(map(len, traced.steps))
@@ -157,7 +158,7 @@ def test_output_is_in_the_tree(translator: Translator) -> None:
 
 def test_node_outcomes() -> None:
     steps = small_tree()
-    outcomes = node_outcomes(steps, find_final_node(steps, (3,)))
+    outcomes = node_outcomes(steps, find_final_node(steps, (3, EOS)))
     assert [[outcomes[node] for node in step] for step in steps] == [
         ["output", "extended", "dropped", "dropped"],
         ["output", "unfinished", "dropped", "unfinished"],
@@ -168,7 +169,7 @@ def test_node_outcomes() -> None:
 
 
 def test_truncated_sentence_is_reported(translator: Translator, tmp_path: Path) -> None:
-    text = render_search(translator, f"{SENTENCE} " * 20, tmp_path / "tree.svg")
+    text = draw_search(translator, f"{SENTENCE} " * 20, tmp_path / "tree.svg").render()
     assert "truncated: the model reads at most 40 tokens" in text
     assert (tmp_path / "tree.svg").read_bytes().startswith(b"<?xml")
 
@@ -183,9 +184,7 @@ def test_undrawable_requests_are_reported(translator: Translator, tmp_path: Path
     with pytest.raises(UserError, match="exhaustive search has too many hypotheses to draw"):
         trace_search(Translator(translator.trained, UntracedSearch(), translator.settings), "a")
     with pytest.raises(UserError, match="the sentence is empty"):
-        render_search(translator, " ")
+        trace_search(translator, " ")
     with pytest.raises(UserError, match=r"\.png, \.svg or \.pdf"):
         draw_search(translator, SENTENCE, tmp_path / "tree.txt")
-    with pytest.raises(UserError, match=r"\.png, \.svg or \.pdf"):
-        render_search(translator, SENTENCE, tmp_path / "tree.txt")
     assert list(tmp_path.iterdir()) == []

@@ -18,9 +18,7 @@ from weft.text.word_alignment import TokenSpan
 from weft.visualize.comparison_page import write_comparison_page
 from weft.visualize.figures import PAGE_COLORS, SERIES_COLORS, check_figure_path, page_svg
 from weft.visualize.heatmap import Heatmap, SourceImage, heatmap_svg
-from weft.visualize.run_monitor import format_tick
-from weft.visualize.terminal_dashboard import print_dashboard, run_dashboard
-from weft.visualize.training_curves import (
+from weft.visualize.report_curves import (
     AxisKind,
     LineChart,
     Series,
@@ -31,6 +29,8 @@ from weft.visualize.training_curves import (
     format_value,
     training_charts,
 )
+from weft.visualize.run_monitor import format_tick
+from weft.visualize.terminal_dashboard import print_dashboard, run_dashboard
 
 WEIGHTS = Heatmap(
     ("a b",), (), ("Ein", "<end>"), ("a", "<end>"), np.array([[0.9, 0.1], [0.0, 0.6]]), "attention weight"
@@ -39,7 +39,7 @@ LOSS = LineChart(
     "Loss",
     [Series("training", 0, [(1, 8.0), (50, 4.0), (100, 2.0)]), Series("validation", 1, [(50, 5.0)])],
     "linear",
-    ("clipped to", 3.0),
+    3.0,
 )
 
 

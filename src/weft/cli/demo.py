@@ -159,12 +159,12 @@ def _select_examples(test: "EvaluationSet", lengths: Sequence[int], *, by_letter
 
 
 def _draw_attention(task: DemoTask, translator: "Translator", out: Path) -> None:
-    from weft.visualize.attention_maps import draw_attention
+    from weft.visualize.attention_weights import draw_attention
 
     path = out / "attention.png"
     drawn = draw_attention(translator, task.attention_example, path)
     _print_heading("Attention")
-    print(f"{task.attention_example}  ->  {drawn.translation}")
+    print(f"{task.attention_example}  ->  {drawn.text}")
     print(f"The attention of each output word is drawn in {path}")
 
 

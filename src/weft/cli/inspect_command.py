@@ -33,13 +33,13 @@ def attention(
     """Draw the attention of each word of a translation to the words of the source."""
     from weft.core.files import check_output_file
     from weft.inference.loader import load_translator
-    from weft.visualize.attention_maps import draw_attention
+    from weft.visualize.attention_weights import draw_attention
 
     check_output_file(output, [Path(sentence)])
     translator = load_translator(model, device=device, beam=beam, overrides=settings or [])
     unit: Literal["words", "tokens"] = "tokens" if tokens else "words"
     drawn = draw_attention(translator, sentence, output, layer=layer, head=head, unit=unit)
-    print(f"{output}: {drawn.translation}")
+    print(f"{output}: {drawn.text}")
 
 
 @inspect_app.command()
@@ -122,11 +122,12 @@ def search(
 ) -> None:
     """Draw the tree of a search: every hypothesis that was kept or dropped."""
     from weft.inference.loader import load_translator
-    from weft.visualize.search_tree import draw_search, render_search
+    from weft.visualize.search_tree import draw_search, trace_search
 
     translator = load_translator(model, device=device, beam=beam, overrides=settings or [])
     if text:
-        print(render_search(translator, sentence, output))
+        trace = trace_search(translator, sentence) if output is None else draw_search(translator, sentence, output)
+        print(trace.render())
     else:
         figure = output or Path("search.svg")
-        print(f"{figure}: {draw_search(translator, sentence, figure)}")
+        print(f"{figure}: {draw_search(translator, sentence, figure).translated.translation.text}")

@@ -46,5 +46,5 @@ def report(
     if test:
         check_test_data(summary)
     check_output_file(output, report_inputs(summary))
-    outcome = write_run_report(summary, output, ReportOptions(test, max_lines, sentences, device)).outcome
-    print(f"{output}: {summary.name}, {outcome.describe()}")
+    write_run_report(summary, output, ReportOptions(test, max_lines, sentences, device))
+    print(f"{output}: {summary.name}, {summary.describe_status()}")

@@ -79,15 +79,15 @@ def inspect_words(translator: Translator, request: Request, body: InspectionRequ
 @inspection(schemas.AttentionResponse)
 def inspect_attention(translator: Translator, request: Request, body: InspectionRequest) -> object:
     """Return the attention weights of every layer and head."""
-    from weft.visualize.attention_maps import attention_heads
+    from weft.visualize.attention_weights import attention_map
 
-    return attention_heads(translator, request, body.unit)
+    return attention_map(translator, request, unit=body.unit)
 
 
 @inspection(schemas.SearchTreeResponse)
 def inspect_search(translator: Translator, request: Request, _body: InspectionRequest) -> object:
     """Return the hypotheses that the search extended, finished and dropped, as a tree."""
-    from weft.visualize.search_tree import node_outcomes, token_name, trace_search
+    from weft.visualize.search_tree import node_outcomes, trace_search
 
     trace, tokenizer = trace_search(translator, request), translator.trained.target_tokenizer
     outcomes = node_outcomes(trace.steps, trace.best)
@@ -98,7 +98,7 @@ def inspect_search(translator: Translator, request: Request, _body: InspectionRe
         steps.append(
             [
                 schemas.SearchNodeRecord(
-                    token=token_name(translator, node.token),
+                    token=trace.name(node.token),
                     text=text,
                     score=round(node.score, schemas.DECIMALS),
                     outcome=outcomes[node],

@@ -155,9 +155,7 @@ class AttentionResponse(ApiRecord):
     text: str
     source: list[str]
     target: list[str]
-    weights: Annotated[
-        RoundedMatrix, Field(validation_alias="output", description="The weights that the decoder returns.")
-    ]
+    weights: Annotated[RoundedMatrix, Field(description="The weights that the decoder returns.")]
     layers: Annotated[
         list[list[RoundedMatrix]], Field(description="Per layer with attention to the source, its heads.")
     ]

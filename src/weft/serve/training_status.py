@@ -140,7 +140,7 @@ def _run_record(run: RunMonitor, *, readable: bool) -> TrainingRunRecord:
     metrics = [name for record in history.validations[-1:] for name in numeric_fields(record)]
     samples = [
         sample._replace(outputs=select_outputs(sample.outputs, MAX_SAMPLE_OUTPUTS))
-        for sample in validation_samples([run])[:MAX_SAMPLES]
+        for sample in validation_samples([history])[:MAX_SAMPLES]
     ]
     return TrainingRunRecord.model_validate(
         {

@@ -13,7 +13,6 @@ from weft.metrics.comparison import Comparison, SystemScore
 from weft.metrics.score_report import format_p_value
 from weft.visualize.sentence_examples import (
     best_lines,
-    degraded_lines,
     improved_lines,
     sentence_examples,
     worst_lines,
@@ -44,8 +43,8 @@ def comparison_page(comparison: Comparison, metric: str, count: int) -> str:
     differences = [
         (
             name,
-            sentence_examples(comparison, sentences, improved_lines(sentences, number, count)),
-            sentence_examples(comparison, sentences, degraded_lines(sentences, number, count)),
+            sentence_examples(comparison, sentences, improved_lines(sentences, number, 0, count)),
+            sentence_examples(comparison, sentences, improved_lines(sentences, 0, number, count)),
         )
         for number, name in enumerate(names[1:], start=1)
     ]
@@ -55,37 +54,20 @@ def comparison_page(comparison: Comparison, metric: str, count: int) -> str:
         contents=[],
         title=f"Comparison: {', '.join(names)}",
         summary=f"{counts}. {comparison.describe_method()}.",
+        comparison=comparison,
         names=names,
-        **score_values(comparison),
-        length_title=comparison.length_title(),
-        lengths=comparison.lengths,
-        frequency_title=comparison.frequency_title(),
-        frequencies=comparison.frequencies,
-        confusions=comparison.confusions(),
-        sentence_metric=metric,
-        better=sentences.better,
+        scores=score_rows(comparison),
+        sentence_scores=sentences,
         differences=differences,
         worst=sentence_examples(comparison, sentences, worst_lines(sentences, count)),
         best=sentence_examples(comparison, sentences, best_lines(sentences, count)),
     )
 
 
-def score_values(comparison: Comparison) -> dict[str, object]:
-    """Return the values of the score table and the table of word errors for a template."""
-    results, errors = comparison.results, comparison.word_error_rates()
-    arrows = {"higher": "↑", "lower": "↓"}
-    return {
-        "metrics": [f"{name} {arrows[systems[0].score.better]}" for name, systems in results.items()],
-        "scores": [
-            [_score_cell(systems[number], systems[0]) for systems in results.values()] for number in range(len(errors))
-        ],
-        "score_signatures": [f"{name}: {systems[0].score.signature}" for name, systems in results.items()],
-        "edit_heads": ["", "word error rate", *(name for name, _ in errors[0].counts)],
-        "edit_rows": [
-            [name, f"{score.value:.1f} %", *(f"{count:,.0f}" for _, count in score.counts)]
-            for name, score in zip(comparison.names(), errors, strict=True)
-        ],
-    }
+def score_rows(comparison: Comparison) -> list[list[ScoreCell]]:
+    """Return a row for each system, with a cell for each metric."""
+    rows = list(zip(*comparison.results.values(), strict=True))
+    return [[_score_cell(result, first) for result, first in zip(row, rows[0], strict=True)] for row in rows]
 
 
 def _score_cell(result: SystemScore, first: SystemScore) -> ScoreCell:

@@ -18,6 +18,7 @@ from weft.core.codec import EOS
 from weft.core.errors import UserError
 from weft.core.formatting import quote_all
 from weft.core.padded import Padded
+from weft.decoding.constraints.request import Request
 from weft.decoding.ctc_alignment import forced_align
 from weft.inference.translator import Translator
 from weft.models.interfaces import FrameHead
@@ -39,7 +40,7 @@ MAX_CLASSES = 40
 class FramePosteriors(NamedTuple):
     """Probabilities [C,F] of the relevant classes, ordered by the frame in which each peaks; the blank is last."""
 
-    line: str
+    sentence: str  # or the path of an image
     text: str
     classes: tuple[str, ...]
     symbols: tuple[str, ...]  # the class of each frame on the best path, or on the alignment of the target
@@ -49,7 +50,7 @@ class FramePosteriors(NamedTuple):
     image: SourceImage | None  # the source, if it is an image and frames correspond to its columns
 
     def heatmap(self) -> Heatmap:
-        title = self.line, f"→ {self.text}"
+        title = self.sentence, f"→ {self.text}"
         return Heatmap(title, self.remarks, self.classes, self.symbols, self.probabilities, "probability", 1.0)
 
     def figure(self) -> Figure:
@@ -72,7 +73,7 @@ def frame_posteriors(translator: Translator, line: str, target: str | None = Non
     """Return the probabilities that `draw_frames` draws."""
     trained = translator.trained
     head = require_frame_head(trained.model, target)
-    source, remarks = encode_source(translator, line)
+    source, remarks = encode_source(translator, Request(line))
     source = source.to(trained.device)
     frames = trained.model.frames(source)
     if target is None:

@@ -1,4 +1,4 @@
-"""Heat maps of a matrix with named rows and columns.
+"""Draw a matrix with named rows and columns as a heat map: attention weights, gate activations, frame posteriors.
 
 If the source is an image, it is drawn above, and each column of the heat map stands below the pixels it belongs to.
 """
@@ -33,6 +33,7 @@ from weft.visualize.translation_trace import FloatArray
 if TYPE_CHECKING:
     from markupsafe import Markup
     from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
     from matplotlib.image import AxesImage
     from torch import Tensor
@@ -46,7 +47,7 @@ MIN_HOVER_SHARE = 0.03  # of the largest value
 
 
 class Heatmap(NamedTuple):
-    """values [R,C] >= 0 and everything that a figure says about them."""
+    """A matrix of values [R,C] >= 0 and the texts of its figure."""
 
     title: tuple[str, ...]  # paragraphs
     remarks: tuple[str, ...]  # lines below the title
@@ -88,7 +89,6 @@ def read_source_image(source: Padded, output_mask: Callable[[Padded], Tensor]) -
 class HeatmapLayout(NamedTuple):
     """Sizes in inches, except `font_size` in points and `angle` (of the column labels) in degrees."""
 
-    cell_width: float
     row_height: float
     image_height: float
     gap: float  # between image and heat map
@@ -104,7 +104,7 @@ class HeatmapLayout(NamedTuple):
             cell = min(0.4, max(0.17, 12 / max(rows, columns)))
             font_size = min(10.5, cell * 72 * 0.62)
             angle = 0 if max_label_width(heatmap.columns, font_size) < cell else 45 if cell > 0.22 else 90
-            return cls(cell, cell, 0, 0, font_size, angle, columns * cell, rows * cell)
+            return cls(cell, 0, 0, font_size, angle, columns * cell, rows * cell)
         cell = min(0.4, max(0.14, IMAGE_WIDTH / columns))
         row_height = max(0.22, min(0.3, cell))
         image_height = len(image.pixels) * cell / image.stride
@@ -112,7 +112,7 @@ class HeatmapLayout(NamedTuple):
         angle = 0 if longest <= cell else 90
         gap = 0.12 + (max(longest, 0.2) if angle else 0.2) * bool(spans)
         height = image_height + gap + rows * row_height
-        return cls(cell, row_height, image_height, gap, SPAN_FONT_SIZE, angle, columns * cell, height)
+        return cls(row_height, image_height, gap, SPAN_FONT_SIZE, angle, columns * cell, height)
 
 
 def draw_heatmap(
@@ -123,7 +123,6 @@ def draw_heatmap(
     spans: named ranges of columns, labeled and marked in the image; without an image every column has its own label.
     hover: add the value of each cell as a hover text.
     """
-    from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.figure import Figure
 
     rows, columns = heatmap.values.shape
@@ -135,8 +134,9 @@ def draw_heatmap(
         above = figure.add_axes((0, 1 - share, 1, share))
         _draw_source_image(above, image, spans, columns)
     cells = figure.add_axes((0, 0, 1, rows * layout.row_height / layout.height))
-    colors = LinearSegmentedColormap.from_list("weft", [f"{CELL_COLOR}00", CELL_COLOR])
-    drawn = cells.imshow(heatmap.values, colors, vmin=0, vmax=heatmap.max_value, interpolation="none", aspect="auto")
+    drawn = cells.imshow(
+        heatmap.values, cell_colors(), vmin=0, vmax=heatmap.max_value, interpolation="none", aspect="auto"
+    )
     cells.vlines([column - 0.5 for column in range(columns + 1)], -0.5, rows - 0.5, color=GRID_COLOR, linewidth=0.6)
     cells.hlines([row - 0.5 for row in range(rows + 1)], -0.5, columns - 0.5, color=GRID_COLOR, linewidth=0.6)
     cells.set(xlim=(-0.5, columns - 0.5), ylim=(rows - 0.5, -0.5))
@@ -148,6 +148,13 @@ def draw_heatmap(
     if hover:
         _add_hover_texts(cells, heatmap)
     return figure
+
+
+def cell_colors() -> Colormap:
+    """Return the color map of the cells, from transparent to full color."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("weft", [f"{CELL_COLOR}00", CELL_COLOR])
 
 
 def heatmap_svg(heatmap: Heatmap, image: SourceImage | None = None, spans: Sequence[TokenSpan] = ()) -> Markup:

@@ -38,19 +38,13 @@ from weft.metrics.comparison import (
 from weft.metrics.corpus_metrics import METRICS, metric_statistics
 from weft.metrics.references import ComparisonData, SystemOutput
 from weft.metrics.scores import MetricScore
-from weft.text.word_alignment import TokenSpan
-from weft.visualize.attention_maps import AttentionHeads, attention_heads, attention_map
-from weft.visualize.frame_posteriors import frame_posteriors
-from weft.visualize.heatmap import Heatmap, SourceImage
+from weft.visualize.attention_weights import AttentionMap, attention_map
+from weft.visualize.frame_posteriors import FramePosteriors, frame_posteriors
 from weft.visualize.run_summary import (
     HeldOutLines,
-    RunOrigin,
-    RunOutcome,
     RunSummary,
     read_held_out_lines,
     read_training_lines,
-    run_origin,
-    run_outcome,
     typical_pairs,
 )
 
@@ -101,25 +95,11 @@ class LanguageModelEvaluation(NamedTuple):
     left_out: int
 
 
-class InspectionView(NamedTuple):
-    """The heat map of a sentence. image, spans: as in `draw_heatmap`."""
-
-    source: str
-    output: str
-    heatmap: Heatmap
-    image: SourceImage | None
-    spans: Sequence[TokenSpan] = ()
-
-
 class ModelInspection(NamedTuple):
-    """Attention or frame posteriors of a few sentences; or `obstacle`, the reason why there are none.
-
-    heads: all attention heads for the first sentence, if there are several.
-    """
+    """Attention or frame posteriors of a few sentences; or `obstacle`, the reason why there are none."""
 
     kind: Literal["attention", "frames"]
-    views: list[InspectionView]
-    heads: AttentionHeads | None = None
+    views: Sequence[AttentionMap | FramePosteriors]
     obstacle: str = ""
 
 
@@ -128,8 +108,6 @@ class ReportData:
     """A run and what its best model does. not_scored: why there are no scores."""
 
     run: RunSummary
-    outcome: RunOutcome
-    origin: RunOrigin
     options: ReportOptions
     trained: TrainedModel | None = None
     translation: TranslationEvaluation | None = None
@@ -141,7 +119,7 @@ class ReportData:
 
 def collect_report_data(run: RunSummary, options: ReportOptions) -> ReportData:
     """Evaluate and inspect the best model of a run, if there is one and there is data for it."""
-    report = ReportData(run, run_outcome(run), run_origin(run), options)
+    report = ReportData(run, options)
     if run.model is None:
         settings = run.recipe.train
         first = min(settings.validation.every, settings.steps or settings.validation.every)
@@ -291,18 +269,8 @@ def inspect_model(translator: Translator, lines: Sequence[str]) -> ModelInspecti
     kind: Literal["attention", "frames"] = "attention" if translator.trained.model.has_decoder else "frames"
     if not lines:
         return ModelInspection(kind, [], obstacle="there are no lines")
-    views, heads = [], None
+    inspect = attention_map if kind == "attention" else frame_posteriors
     try:
-        for line in lines:
-            if kind == "frames":
-                frames = frame_posteriors(translator, line)
-                views.append(InspectionView(line, frames.text, frames.heatmap(), frames.image, frames.spans))
-            else:
-                attention = attention_map(translator, line)
-                views.append(InspectionView(line, attention.translation, attention.heatmap(), attention.image))
-        if kind == "attention" and translator.trained.source_tokenizer.modality == "text":
-            found = attention_heads(translator, lines[0])
-            heads = found if sum(map(len, found.layers)) > 1 else None
+        return ModelInspection(kind, [inspect(translator, line) for line in lines])
     except UserError as error:
         return ModelInspection(kind, [], obstacle=str(error))
-    return ModelInspection(kind, views, heads)

@@ -9,7 +9,9 @@ import time
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias, TypeVar, get_args
+from typing import Literal, NamedTuple, TypeAlias, get_args
+
+import numpy as np
 
 from weft.checkpoints.manifest import MANIFEST_FILE
 from weft.checkpoints.run_log import (
@@ -31,11 +33,10 @@ CONFIG_FILE = "config.yaml"
 RUN_FOLDER_HINT = "Give the folder of a run (the --out of weft train)."
 MIN_SILENT_SECONDS = 60.0  # without a new line in the log
 SILENT_GAPS = 3  # plus this many times the longest gap between two reports so far
+LOG_RATIO = 30.0  # curves whose largest value is this many times their smallest may get a logarithmic axis
 
 RunState: TypeAlias = Literal["waiting", "training", "silent"] | RunEnd
 END_STATES = get_args(RunEnd)
-
-Item = TypeVar("Item")
 
 
 class RunPlan(NamedTuple):
@@ -66,7 +67,7 @@ class RunMonitor:
         self.name, self.folder = name, folder
         self.plan: RunPlan | None = None
         self._log = LogFollower(folder / LOG_FILE)
-        self._config_time = -1  # modification time of the configuration that was read
+        self._config_time = -1  # modification time of the configuration that was read; -1: there was none
         self._log_time = 0.0
 
     @property
@@ -85,13 +86,10 @@ class RunMonitor:
     def _update_plan(self) -> bool:
         """Read the configuration again if it was written again: a time budget becomes a number of steps."""
         config = self.folder / CONFIG_FILE
-        if not config.is_file():
-            has_changed, self.plan, self._config_time = self.plan is not None, None, -1
-            return has_changed
-        modified = config.stat().st_mtime_ns
+        modified = config.stat().st_mtime_ns if config.is_file() else -1
         if modified == self._config_time:
             return False
-        self.plan, self._config_time = read_run_plan(config), modified
+        self.plan, self._config_time = None if modified < 0 else read_run_plan(config), modified
         return True
 
     def best(self) -> BestValidation | None:
@@ -176,11 +174,11 @@ class ValidationSample(NamedTuple):
     outputs: list[SampleOutput]
 
 
-def validation_samples(runs: Sequence[RunMonitor]) -> list[ValidationSample]:
+def validation_samples(histories: Sequence[TrainingHistory]) -> list[ValidationSample]:
     """Return the sentences that validations logged; a sentence that several runs translated is one sample."""
     samples: dict[tuple[str, str], ValidationSample] = {}
-    for number, run in enumerate(runs):
-        for validation in run.history.validations:
+    for number, history in enumerate(histories):
+        for validation in history.validations:
             for example in validation.get("examples", []):
                 match example:
                     case {"source": str() as source, "target": str() as reference, "output": str() as text}:
@@ -194,14 +192,9 @@ def select_outputs(outputs: Sequence[SampleOutput], count: int) -> list[SampleOu
     runs = dict.fromkeys(output.run for output in outputs)
     if len(runs) > 1:
         return [[output for output in outputs if output.run == run][-1] for run in runs][:count]
-    return evenly_spaced(outputs, count)
-
-
-def evenly_spaced(items: Sequence[Item], count: int) -> list[Item]:
-    """Return at most `count` items, including the last and (unless count is 1) the first."""
-    if count == 1 or len(items) <= count:
-        return list(items[-count:])
-    return [items[round(number * (len(items) - 1) / (count - 1))] for number in range(count)]
+    if count == 1 or len(outputs) <= count:
+        return list(outputs[-count:])
+    return [outputs[round(number * (len(outputs) - 1) / (count - 1))] for number in range(count)]
 
 
 def downsample(curve: CurvePoints, parts: int) -> CurvePoints:
@@ -211,19 +204,13 @@ def downsample(curve: CurvePoints, parts: int) -> CurvePoints:
     """
     if len(curve) <= 4 * parts:
         return curve
-    first, last = curve[0][0], curve[-1][0]
-    width = max(1, last - first + 1) / parts
+    steps, values = np.array(curve).T
+    edges = steps[0] + np.arange(1, parts) * (steps[-1] - steps[0] + 1) / parts
     kept: CurvePoints = []
-    begin = 0
-    for part in range(1, parts + 1):
-        end = begin
-        while end < len(curve) and (part == parts or curve[end][0] < first + part * width):
-            end += 1
-        if begin < end:
-            indices = range(begin, end)
-            lowest, highest = (extreme(indices, key=lambda index: curve[index][1]) for extreme in (min, max))
-            kept += [curve[index] for index in sorted({begin, lowest, highest, end - 1})]
-        begin = end
+    for part in np.split(np.arange(len(curve)), np.searchsorted(steps, edges)):
+        if len(part):
+            extremes = part[values[part].argmin()], part[values[part].argmax()]
+            kept += [curve[index] for index in sorted({part[0], *extremes, part[-1]})]
     return kept
 
 

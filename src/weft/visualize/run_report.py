@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from importlib.metadata import version
 from math import log
@@ -13,7 +13,6 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
 from weft.checkpoints.run_log import curve_points
@@ -34,8 +33,10 @@ from weft.models.model import count_parameters
 from weft.text.tokenizer import SPACE_SYMBOL, is_tokenizer
 from weft.training.finetuning import comparison_row
 from weft.training.finetuning_recipe import format_mix
-from weft.visualize.comparison_page import score_values
-from weft.visualize.heatmap import CELL_COLOR, heatmap_svg
+from weft.visualize.attention_weights import AttentionMap
+from weft.visualize.comparison_page import score_rows
+from weft.visualize.heatmap import cell_colors, heatmap_svg
+from weft.visualize.report_curves import StepAxis, chart_svg, format_value, training_charts, validation_table
 from weft.visualize.run_evaluation import (
     LanguageModelEvaluation,
     ModelInspection,
@@ -49,6 +50,7 @@ from weft.visualize.run_summary import (
     DistillationScores,
     FinetuningScores,
     RunSummary,
+    run_origin,
     typical_pairs,
 )
 from weft.visualize.sentence_examples import (
@@ -59,10 +61,9 @@ from weft.visualize.sentence_examples import (
     sentence_histories,
     worst_lines,
 )
-from weft.visualize.training_curves import StepAxis, chart_svg, format_value, training_charts, validation_table
 
 if TYPE_CHECKING:
-    from markupsafe import Markup
+    from matplotlib.colors import Colormap
 
 MAX_SURPRISAL = 8.0  # bits, shown in full color
 MAX_NARROW_COLUMNS = 16  # of a heat map; two such fit side by side
@@ -76,7 +77,7 @@ def write_run_report(run: RunSummary, path: Path, options: ReportOptions) -> Rep
 
 
 def run_report_page(report: ReportData) -> str:
-    run, origin, histories = report.run, report.origin, sentence_histories(report.run.history)
+    run, origin, histories = report.run, run_origin(report.run), sentence_histories(report.run.history)
     examples = [] if report.translation is None else _example_groups(report.translation, report.options.sentences)
     sources = {source for source, _, _ in histories} | {line.source for _, lines in examples for line in lines}
     return render_template(
@@ -86,16 +87,8 @@ def run_report_page(report: ReportData) -> str:
         report=report,
         title=f"{run.name}: a training run",
         name=run.name,
-        about="; ".join(filter(None, [_architecture(run), report.outcome.describe(), origin.description])),
+        about="; ".join(filter(None, [_architecture(run), run.describe_status(), origin.description])),
         tiles=list(_tiles(report)),
-        findings=[
-            (
-                str(finding["diagnosis"]).replace("-", " "),
-                f"step {finding['step']:,}" if finding["step"] else "before training",
-                *(str(finding[key]) for key in ("observation", "cause", "advice")),
-            )
-            for finding in run.history.findings
-        ],
         **_score_section(report),
         **_curve_section(report),
         finetuning=None if origin.finetuning is None else _finetuning_section(origin.finetuning),
@@ -106,7 +99,11 @@ def run_report_page(report: ReportData) -> str:
         is_language_model=report.trained is not None and report.trained.model.is_language_model,
         inspection=None if report.inspection is None else _inspection_section(report.inspection),
         **_data_section(report),
-        slots=_slot_rows(report.trained),
+        slots=[
+            (slot.name, slot.kind, f"{slot.parameters:,}")
+            for slot in (slot_sizes(report.trained.model) if report.trained is not None else [])
+            if slot.parameters
+        ],
         settings=list(_settings_groups(run)),
         version=version("weft"),
     )
@@ -128,12 +125,12 @@ def _architecture(run: RunSummary) -> str:
 
 def _tiles(report: ReportData) -> Iterator[tuple[str, str, str]]:
     """Yield the label, the figure and a note for each figure at the top of the page."""
-    run, outcome = report.run, report.outcome
-    if outcome.best is not None:
-        yield f"Best {outcome.best.name}", f"{outcome.best.value:.2f}", f"in validation, at step {outcome.best.step:,}"
-    yield "Steps", f"{outcome.step:,}", "as planned" if outcome.status == "finished" else f"of {outcome.planned}"
-    if outcome.seconds:
-        yield "Time", format_duration(outcome.seconds), "of training and validation"
+    run, best = report.run, report.run.best
+    if best is not None:
+        yield f"Best {best.name}", f"{best.value:.2f}", f"in validation, at step {best.step:,}"
+    yield "Steps", f"{run.step:,}", "as planned" if run.status == "finished" else f"of {run.planned_length}"
+    for _, seconds in curve_points(run.history.reports[-1:], "seconds"):
+        yield "Time", format_duration(seconds), "of training and validation"
     speeds = [value for _, value in curve_points(run.history.reports, "tokens_per_second")]
     if speeds:
         yield "Speed", f"{median(speeds):,.0f}", "target tokens per second, median"
@@ -149,22 +146,15 @@ def _format_count(count: int) -> str:
 
 
 def _score_section(report: ReportData) -> dict[str, object]:
-    run, translation, language_model = report.run, report.translation, report.language_model
-    step = None if report.trained is None else report.trained.metrics.get("step")
-    values: dict[str, object] = {"names": ["language model"], "evaluation": translation or language_model}
-    if translation is not None:
-        comparison = translation.comparison
-        [confusions] = comparison.confusions()
-        values = values | score_values(comparison) | {"names": comparison.names(), "confusions": confusions}
-        values |= {"method": comparison.describe_method(), "sentence_metric": translation.sentences.metric}
-        values["better"] = translation.sentences.better
-    elif language_model is not None:
-        values |= _language_model_values(language_model, report.options.sentences)
+    run = report.run
+    values: dict[str, object] = {}
+    if report.translation is not None:
+        values = {"scores": score_rows(report.translation.comparison)}
+    elif report.language_model is not None:
+        values = _language_model_values(report.language_model, report.options.sentences)
     has_unused_test_data = run.recipe.data.test and not report.options.test
-    return values | {
-        "at_step": f" (step {step:,})" if isinstance(step, int) else "",
-        "test_command": f"weft report {shlex.quote(str(run.folder.path))} --test" if has_unused_test_data else "",
-    }
+    command = f"weft report {shlex.quote(str(run.folder.path))} --test"
+    return values | {"test_command": command if has_unused_test_data else ""}
 
 
 def _example_groups(evaluation: TranslationEvaluation, count: int) -> list[tuple[str, list[SentenceExample]]]:
@@ -210,9 +200,9 @@ def _surprisals(line: ScoredPair) -> list[tuple[str, str, str, str]]:
 
 
 def _curve_section(report: ReportData) -> dict[str, object]:
-    history, best = report.run.history, report.outcome.best
+    history, best = report.run.history, report.run.best
     diagnosed = [finding["step"] for finding in history.findings if finding["step"]]
-    steps = StepAxis(report.outcome.step, None if best is None else best.step, diagnosed)
+    steps = StepAxis(report.run.step, None if best is None else best.step, diagnosed)
     charts = [
         (
             chart.title,
@@ -267,55 +257,47 @@ def _source_images(trained: TrainedModel | None, names: Iterable[str]) -> dict[s
             [columns] = trained.source_tokenizer.encode_rows([name]).split()
         except UserError:
             continue
-        images[name] = _png_data_uri(255 - columns.T)
+        images[name] = _png_data_uri(columns.T, "gray_r", 255)
     return images
 
 
-def _png_data_uri(pixels: NDArray[np.uint8]) -> str:
-    from PIL import Image
+def _png_data_uri(values: NDArray[Any], colors: Colormap | str, max_value: float) -> str:
+    """Return an image with a pixel for each value."""
+    from matplotlib.image import imsave
 
     file = io.BytesIO()
-    Image.fromarray(pixels).save(file, "PNG", optimize=True)
+    imsave(file, values, vmin=0, vmax=max_value, cmap=colors, format="png", metadata={"Software": "weft"})
     return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"
 
 
 class SettingLine(NamedTuple):
-    """A line of YAML. value: "" if nested lines follow."""
+    """A line of YAML. path: the keys that lead to it; value: "" if nested lines follow."""
 
-    indent: str
-    key: str
-    path: str
+    path: tuple[str, ...]
     value: str = ""
     is_changed: bool = False
 
 
-class HeatmapView(NamedTuple):
-    source: str
-    output: str
-    remarks: Sequence[str]
-    svg: Markup
-    is_wide: bool
-
-
 def _inspection_section(inspection: ModelInspection) -> dict[str, object]:
-    views = [
-        HeatmapView(
-            view.source if view.image is None else Path(view.source).name,
-            view.output,
-            view.heatmap.remarks,
-            heatmap_svg(view.heatmap, view.image, view.spans),
-            view.heatmap.values.shape[1] > MAX_NARROW_COLUMNS,
+    views, heads = [], []
+    for view in inspection.views:
+        heatmap = view.heatmap()
+        views.append(
+            {
+                "source": view.sentence if view.image is None else Path(view.sentence).name,
+                "output": view.text,
+                "remarks": view.remarks,
+                "svg": heatmap_svg(heatmap, view.image, view.spans),
+                "is_wide": len(heatmap.columns) > MAX_NARROW_COLUMNS,
+            }
         )
-        for view in inspection.views
-    ]
-    heads = []
-    if inspection.heads is not None:
-        color = [int(CELL_COLOR[place : place + 2], 16) for place in (1, 3, 5)]
-        for layer, weights in enumerate(inspection.heads.layers, 1):
-            for number, values in enumerate(weights, 1):
-                pixels = np.empty((*values.shape, 4), np.uint8)
-                pixels[..., :3], pixels[..., 3] = color, (255 * values.clip(0, 1)).round()
-                heads.append((f"layer {layer}, head {number}", _png_data_uri(pixels)))
+    first = inspection.views[0] if inspection.views else None
+    if isinstance(first, AttentionMap) and first.image is None and sum(map(len, first.layers)) > 1:
+        heads = [
+            (f"layer {layer}, head {number}", _png_data_uri(weights, cell_colors(), 1.0))
+            for layer, row in enumerate(first.layers, 1)
+            for number, weights in enumerate(row, 1)
+        ]
     return {
         "kind": inspection.kind,
         "heading": INSPECTION_HEADINGS[inspection.kind],
@@ -364,26 +346,21 @@ def _tokenized_pair(report: ReportData, trained: TrainedModel) -> list[list[str]
     return tokenized
 
 
-def _slot_rows(trained: TrainedModel | None) -> list[tuple[str, str, str]]:
-    slots = [] if trained is None else slot_sizes(trained.model)
-    return [(slot.name, slot.kind, f"{slot.parameters:,}") for slot in slots if slot.parameters]
-
-
 def _settings_groups(run: RunSummary) -> Iterator[tuple[str, str, list[SettingLine]]]:
     """Yield the name, the changed settings and all lines of each part of the recipe."""
     changed = non_default_settings(run.recipe, REGISTRY)
     for name, node in to_dict(run.recipe, REGISTRY).items():
         lines = list(_setting_lines(node, (name,), changed))
-        changes = [f"{line.path} {line.value}".replace(".type ", " ") for line in lines if line.is_changed]
+        changed_lines = [line for line in lines if line.is_changed]
+        changes = [f"{'.'.join(line.path[1:]).removesuffix('.type')} {line.value}" for line in changed_lines]
         yield name, ", ".join(changes), lines
 
 
 def _setting_lines(node: Mapping[str, Any], parents: tuple[str, ...], changed: set[str]) -> Iterator[SettingLine]:
     for key, value in node.items():
-        path, indent = (*parents, key), "  " * (len(parents) - 1)
-        dotted = ".".join(path[1:])
+        path = (*parents, key)
         if isinstance(value, dict):
-            yield SettingLine(indent, key, dotted)
+            yield SettingLine(path)
             yield from _setting_lines(value, path, changed)
         else:
-            yield SettingLine(indent, key, dotted, dump_yaml_inline(value), ".".join(path) in changed)
+            yield SettingLine(path, dump_yaml_inline(value), ".".join(path) in changed)

@@ -18,7 +18,6 @@ from weft.checkpoints.run_log import (
     RunEnd,
     TrainingHistory,
     best_validation,
-    curve_points,
     find_run_end,
     read_history,
 )
@@ -56,6 +55,36 @@ class RunSummary:
     @property
     def data_report(self) -> DataReport:
         return DataReport(self.data.splits)
+
+    @property
+    def step(self) -> int:
+        """The last step in the log; 0 if there is none."""
+        return max((record["step"] for record in (*self.history.reports, *self.history.validations)), default=0)
+
+    @property
+    def best(self) -> BestValidation | None:
+        return best_validation(self.history.validations, self.recipe.train.validation.best_metric)
+
+    @property
+    def status(self) -> RunStatus:
+        """How far the run came according to its log; whether it is still training is not known."""
+        settings = self.recipe.train
+        end = find_run_end(self.history, settings.steps, settings.validation.best_metric, settings.validation.patience)
+        return end or ("unfinished" if self.step else "not started")
+
+    @property
+    def planned_length(self) -> str:
+        steps, minutes = self.recipe.train.steps, self.recipe.train.minutes
+        return f"a run of {format_minutes(minutes or 0)}" if steps is None else f"{steps:,}"
+
+    def describe_status(self) -> str:
+        return {
+            "finished": f"finished after {self.step:,} steps",
+            "patience": f"stopped at step {self.step:,}: validation no longer improved",
+            "broken": f"stopped at step {self.step:,}: a number was not finite",
+            "unfinished": f"at step {self.step:,} of {self.planned_length}",
+            "not started": f"before the first report of {self.planned_length}",
+        }[self.status]
 
 
 def read_run_summary(path: Path) -> RunSummary:
@@ -96,45 +125,6 @@ def report_inputs(run: RunSummary) -> Iterator[Path]:
         yield from (file for file in model.rglob("*") if file.is_file())
     for corpora in run.recipe.data.files().values():
         yield from (file for files in corpora for file in files)
-
-
-class RunOutcome(NamedTuple):
-    """How far a run came. step, seconds: of the last report; planned: its planned length, as text."""
-
-    status: RunStatus
-    step: int
-    seconds: float
-    planned: str
-    best: BestValidation | None
-
-    def describe(self) -> str:
-        match self.status:
-            case "finished":
-                return f"finished after {self.step:,} steps"
-            case "patience":
-                return f"stopped at step {self.step:,}: validation no longer improved"
-            case "broken":
-                return f"stopped at step {self.step:,}: a number was not finite"
-            case "unfinished":
-                return f"at step {self.step:,} of {self.planned}"
-            case "not started":
-                return f"before the first report of {self.planned}"
-
-
-def run_outcome(run: RunSummary) -> RunOutcome:
-    """Return how far a run came according to its log; whether it is still training is not known."""
-    history, settings = run.history, run.recipe.train
-    metric, patience = settings.validation.best_metric, settings.validation.patience
-    seconds = curve_points(history.reports, "seconds")
-    step = max((record["step"] for record in (*history.reports, *history.validations)), default=0)
-    minutes = f"a run of {format_minutes(settings.minutes or 0)}"
-    return RunOutcome(
-        find_run_end(history, settings.steps, metric, patience) or ("unfinished" if step else "not started"),
-        step,
-        seconds[-1][1] if seconds else 0.0,
-        minutes if settings.steps is None else f"{settings.steps:,}",
-        best_validation(history.validations, metric),
-    )
 
 
 @dataclass(frozen=True)

@@ -1,43 +1,72 @@
 """The tree of a search: every hypothesis that was kept, dropped or finished at each step, as a figure or as text.
 
 draw_search(weft.load("runs/first"), "A man sleeps.", "search.svg")
-print(render_search(weft.load("runs/first"), "A man sleeps."))
+print(trace_search(weft.load("runs/first"), "A man sleeps.").render())
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from itertools import accumulate
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from torch import Tensor
 
-from weft.core.codec import EOS
 from weft.core.errors import UserError
 from weft.core.formatting import make_printable
 from weft.core.tracing import trace_tensors
 from weft.decoding.constraints.request import Request
 from weft.inference.translator import Translator
-from weft.visualize.figures import check_figure_path, save_figure, shorten_label
+from weft.visualize.figures import (
+    TEXT_COLOR,
+    check_figure_path,
+    max_label_width,
+    resolution,
+    save_figure,
+    set_title,
+    shorten_label,
+)
 from weft.visualize.translation_trace import TracedTranslation, trace_translation
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 CandidateStatus: TypeAlias = Literal["kept", "dropped", "finished"]
 NodeOutcome: TypeAlias = Literal["output", "finished", "extended", "unfinished", "dropped"]
 
 TRACED_FIELDS = ("tokens", "scores", "parents", "sentences", "kept", "finished", "ranks")
-OUTCOME_SIGNS: Mapping[NodeOutcome, str] = {
-    "output": "●",
-    "finished": "",
-    "extended": "",
-    "unfinished": "…",
-    "dropped": "✗",
-}
 TEXT_LEGEND = (
     "Each line is a hypothesis: its last token and its score, below the hypothesis that it extends, best first.",
     "✗ dropped; ✓ finished, with the score it was ranked by; … unfinished when the search stopped; ● the output.",
 )
+
+TOKEN_FONT_SIZE, SCORE_FONT_SIZE, LEGEND_FONT_SIZE = 9.5, 7.0, 8.0  # points
+BOX_HEIGHT, ROW_HEIGHT, COLUMN_GAP, MARGIN = 0.36, 0.47, 0.5, 0.03  # inches
+SMALL_TEXT_COLOR = "#69737e"
+FIGURE_CAPTION = "Each column is a step: its candidates with the scores of their hypotheses, best first."
+
+
+class NodeStyle(NamedTuple):
+    """How a node is shown. sign: in a text; line_width: of the line from its parent, in points."""
+
+    label: str
+    sign: str
+    fill: str
+    edge: str
+    text: str
+    line_width: float
+
+
+NODE_STYLES: Mapping[NodeOutcome, NodeStyle] = {
+    "output": NodeStyle("output", "●", "#cfe3f7", "#1f6fb2", TEXT_COLOR, 2.2),
+    "finished": NodeStyle("finished: score → rank", "", "#e6f4ea", "#4f9d69", TEXT_COLOR, 1.0),
+    "extended": NodeStyle("extended", "", "#eef3f8", "#7b93ab", TEXT_COLOR, 1.0),
+    "unfinished": NodeStyle("unfinished when the search stopped", "…", "#ffffff", "#7b93ab", TEXT_COLOR, 1.0),
+    "dropped": NodeStyle("dropped", "✗", "#ffffff", "#cdd4db", SMALL_TEXT_COLOR, 0.7),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,41 +85,34 @@ class SearchNode:
 
 
 class SearchTrace(NamedTuple):
-    """A translation, the nodes of each search step, and the node in which the translation ends."""
+    """A translation, the nodes of each search step, and the node in which the translation ends.
+
+    name: maps a token to its label.
+    """
 
     translated: TracedTranslation
     steps: list[list[SearchNode]]
     best: SearchNode | None
+    name: Callable[[int], str]
 
     @property
     def title(self) -> tuple[str, ...]:
         return self.translated.example.title + self.translated.example.remarks
 
+    def figure(self) -> Figure:
+        return draw_tree(self.steps, self.best, self.name, self.title)
 
-def draw_search(translator: Translator, sentence: str, output: Path | str) -> str:
-    """Translate a sentence and save its search tree as .png, .svg or .pdf; return the translation."""
+    def render(self) -> str:
+        """Return the tree as text."""
+        return "\n".join([*map(make_printable, self.title), "", render_tree(self.steps, self.best, self.name)])
+
+
+def draw_search(translator: Translator, sentence: str, output: Path | str) -> SearchTrace:
+    """Translate a sentence and save its search tree as .png, .svg or .pdf."""
     check_figure_path(Path(output))
     trace = trace_search(translator, sentence)
-    _save_tree(translator, trace, Path(output))
-    return trace.translated.translation.text
-
-
-def render_search(translator: Translator, sentence: str, output: Path | str | None = None) -> str:
-    """Translate a sentence and return its search tree as text; also save the figure if `output` is given."""
-    if output is not None:
-        check_figure_path(Path(output))
-    trace = trace_search(translator, sentence)
-    if output is not None:
-        _save_tree(translator, trace, Path(output))
-    tree = render_tree(trace.steps, trace.best, partial(token_name, translator))
-    return "\n".join([*map(make_printable, trace.title), "", tree])
-
-
-def _save_tree(translator: Translator, trace: SearchTrace, output: Path) -> None:
-    from weft.visualize.search_tree_figure import draw_tree
-
-    name = partial(token_name, translator)
-    save_figure(partial(draw_tree, trace.steps, trace.best, name, trace.title), output)
+    save_figure(trace.figure, Path(output))
+    return trace
 
 
 def trace_search(translator: Translator, sentence: str | Request) -> SearchTrace:
@@ -102,11 +124,8 @@ def trace_search(translator: Translator, sentence: str | Request) -> SearchTrace
     if "search.tokens" not in traced:
         raise UserError("exhaustive search has too many hypotheses to draw: use --beam 3, or another translate.search")
     steps = build_search_tree(traced)
-    return SearchTrace(translated, steps, find_final_node(steps, translated.hypothesis.tokens))
-
-
-def token_name(translator: Translator, token: int) -> str:
-    return translator.trained.target_tokenizer.tokens([token])[0]
+    best, tokenizer = find_final_node(steps, translated.example.target), translator.trained.target_tokenizer
+    return SearchTrace(translated, steps, best, lambda token: tokenizer.tokens([token])[0])
 
 
 def build_search_tree(traced: Mapping[str, Sequence[Tensor]], sentence: int | None = None) -> list[list[SearchNode]]:
@@ -131,10 +150,9 @@ def build_search_tree(traced: Mapping[str, Sequence[Tensor]], sentence: int | No
 
 
 def find_final_node(steps: Sequence[Sequence[SearchNode]], tokens: Sequence[int]) -> SearchNode | None:
-    """Return the finished hypothesis with these tokens, which do not include the end token."""
-    path = [*tokens, EOS]
+    """Return the finished hypothesis with these tokens, of which the last is the end token."""
     finished = (node for step in steps for node in step if node.status == "finished")
-    return next((node for node in finished if [ancestor.token for ancestor in node.path()] == path), None)
+    return next((node for node in finished if [ancestor.token for ancestor in node.path()] == [*tokens]), None)
 
 
 def node_outcomes(steps: Sequence[Sequence[SearchNode]], best: SearchNode | None) -> dict[SearchNode, NodeOutcome]:
@@ -170,9 +188,8 @@ def render_tree(steps: Sequence[Sequence[SearchNode]], best: SearchNode | None, 
     lines = []
     for branch, node in branches:
         rank = f"✓ {node.rank:.3f}" if node.status == "finished" else ""
-        lines.append(
-            f"{branch:<{width}} {node.score:8.2f} {f'{OUTCOME_SIGNS[outcomes[node]]} {rank}'.strip()}".rstrip()
-        )
+        notes = " ".join(filter(None, (NODE_STYLES[outcomes[node]].sign, rank)))
+        lines.append(f"{branch:<{width}} {node.score:8.2f} {notes}".rstrip())
     return "\n".join([*TEXT_LEGEND, "", *lines])
 
 
@@ -188,3 +205,97 @@ def _branches(
         branch, below = ("└─", "  ") if number == len(nodes) else ("├─", "│ ")
         yield f"{indent}{branch}{shorten_label(name(node.token))}", node
         yield from _branches(children, node, indent + below, name)
+
+
+class NodeBox(NamedTuple):
+    """A node with its text; left and middle: where its left edge is, in inches from the top left corner."""
+
+    token: str
+    scores: str
+    left: float
+    middle: float
+    width: float
+
+
+def draw_tree(
+    steps: Sequence[Sequence[SearchNode]], best: SearchNode | None, name: Callable[[int], str], title: Sequence[str]
+) -> Figure:
+    """Draw a column for each step with its candidates, the best at the top; `name` maps a token to its label.
+
+    Title and legend may exceed the figure: save it with bbox_inches="tight".
+    """
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Patch
+
+    boxes = _layout_boxes(steps, name)
+    width = max(box.left + box.width for box in boxes.values())
+    height = ROW_HEIGHT * max(map(len, steps))
+    figure = Figure(figsize=(width + 2 * MARGIN, height), dpi=resolution(width, height))
+    axes = figure.add_axes((0, 0, 1, 1))
+    axes.set(xlim=(-MARGIN, width + MARGIN), ylim=(height, 0))  # inches, downward
+    axes.set_axis_off()
+    outcomes = node_outcomes(steps, best)
+    for node, box in boxes.items():
+        style = NODE_STYLES[outcomes[node]]
+        _draw_box(axes, box, style)
+        if node.parent is not None:
+            _draw_edge(axes, (box.left - COLUMN_GAP, boxes[node.parent].middle), (box.left, box.middle), style)
+    handles = [Patch(fc=style.fill, ec=style.edge, label=style.label) for style in NODE_STYLES.values()]
+    axes.legend(
+        handles=handles,
+        ncols=len(handles),
+        title=FIGURE_CAPTION,
+        alignment="left",
+        loc="upper left",
+        bbox_to_anchor=(0, 0),
+        frameon=False,
+        fontsize=LEGEND_FONT_SIZE,
+        title_fontsize=LEGEND_FONT_SIZE,
+        labelcolor=TEXT_COLOR,
+        borderpad=0,
+    )
+    set_title(axes, title, (), max(width, 8))
+    return figure
+
+
+def _layout_boxes(steps: Sequence[Sequence[SearchNode]], name: Callable[[int], str]) -> dict[SearchNode, NodeBox]:
+    """Place the boxes of each step in a column as wide as its longest text."""
+    tokens = [[shorten_label(name(node.token)) for node in step] for step in steps]
+    scores = [[_format_scores(node) for node in step] for step in steps]
+    widths = [
+        0.14 + max(max_label_width(labels, TOKEN_FONT_SIZE), max_label_width(numbers, SCORE_FONT_SIZE))
+        for labels, numbers in zip(tokens, scores, strict=True)
+    ]
+    lefts = accumulate((width + COLUMN_GAP for width in widths[:-1]), initial=0.0)
+    return {
+        node: NodeBox(token, score, left, (row + 0.5) * ROW_HEIGHT, width)
+        for step, labels, numbers, left, width in zip(steps, tokens, scores, lefts, widths, strict=True)
+        for row, (node, token, score) in enumerate(zip(step, labels, numbers, strict=True))
+    }
+
+
+def _format_scores(node: SearchNode) -> str:
+    return f"{node.score:.2f} → {node.rank:.3f}" if node.status == "finished" else f"{node.score:.2f}"
+
+
+def _draw_box(axes: Axes, box: NodeBox, style: NodeStyle) -> None:
+    from matplotlib.patches import FancyBboxPatch
+
+    corner, size = (box.left + 0.03, box.middle - BOX_HEIGHT / 2 + 0.03), (box.width - 0.06, BOX_HEIGHT - 0.06)
+    frame = FancyBboxPatch(corner, *size, "round,pad=0.03", fc=style.fill, ec=style.edge, lw=0.9, zorder=3)
+    axes.add_patch(frame)
+    middle = box.left + box.width / 2
+    for text, points, offset in ((box.token, TOKEN_FONT_SIZE, -0.065), (box.scores, SCORE_FONT_SIZE, 0.085)):
+        label = axes.text(middle, box.middle + offset, text, fontsize=points, color=style.text, zorder=4)
+        label.set(ha="center", va="center_baseline", parse_math=False)
+
+
+def _draw_edge(axes: Axes, start: tuple[float, float], end: tuple[float, float], style: NodeStyle) -> None:
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path as Curve
+
+    bend = (end[0] - start[0]) / 2
+    points = [start, (start[0] + bend, start[1]), (end[0] - bend, end[1]), end]
+    curve = Curve(points, [Curve.MOVETO, Curve.CURVE4, Curve.CURVE4, Curve.CURVE4])
+    zorder = 1 + style.line_width / 10  # the output above the others
+    axes.add_patch(PathPatch(curve, fc="none", ec=style.edge, lw=style.line_width, zorder=zorder))

@@ -14,7 +14,7 @@ from weft.metrics.comparison import Comparison, SentenceScores
 from weft.metrics.edit_distance import EditKind, EditTable
 from weft.metrics.error_rates import closest_reference
 from weft.metrics.scores import DEFAULT_OPTIONS, FloatArray, MetricOptions
-from weft.visualize.run_monitor import evenly_spaced
+from weft.visualize.run_monitor import select_outputs, validation_samples
 
 MAX_HISTORY_STEPS = 6  # of a sentence over time
 
@@ -102,22 +102,14 @@ def median_lines(sentences: SentenceScores, count: int) -> list[int]:
     return sorted(nearest, key=lambda line: float(goodness[line]))
 
 
-def improved_lines(sentences: SentenceScores, system: int, count: int) -> list[int]:
-    """Return the lines on which a system is better than the first, largest difference first."""
-    return _largest_positive(sentences.goodness()[system] - sentences.goodness()[0], count)
-
-
-def degraded_lines(sentences: SentenceScores, system: int, count: int) -> list[int]:
-    """Return the lines on which a system is worse than the first, largest difference first."""
-    return _largest_positive(sentences.goodness()[0] - sentences.goodness()[system], count)
+def improved_lines(sentences: SentenceScores, system: int, baseline: int, count: int) -> list[int]:
+    """Return the lines on which a system is better than the baseline, largest difference first."""
+    difference = sentences.goodness()[system] - sentences.goodness()[baseline]
+    return [line for line in _smallest(-difference, count) if difference[line] > 0]
 
 
 def _smallest(values: FloatArray, count: int) -> list[int]:
     return [int(line) for line in np.argsort(values, kind="stable")[:count]]
-
-
-def _largest_positive(values: FloatArray, count: int) -> list[int]:
-    return [line for line in _smallest(-values, count) if values[line] > 0]
 
 
 def sentence_examples(comparison: Comparison, sentences: SentenceScores, lines: Iterable[int]) -> list[SentenceExample]:
@@ -140,13 +132,9 @@ def sentence_examples(comparison: Comparison, sentences: SentenceScores, lines: 
 
 def sentence_histories(history: TrainingHistory) -> list[tuple[str, str, list[tuple[int, list[EditSpan]]]]]:
     """Return source, reference and outputs at a few steps for each sentence that validations logged."""
-    logged = [validation for validation in history.validations if isinstance(validation.get("examples"), list)]
-    shown = evenly_spaced(logged, MAX_HISTORY_STEPS)
     histories = []
-    for examples in zip(*(validation["examples"] for validation in shown), strict=False):
-        outputs = [
-            (validation["step"], find_edits(example["output"], [example["target"]], DEFAULT_OPTIONS))
-            for validation, example in zip(shown, examples, strict=True)
-        ]
-        histories.append((examples[0]["source"], examples[0]["target"], outputs))
+    for sample in validation_samples([history]):
+        outputs = select_outputs(sample.outputs, MAX_HISTORY_STEPS)
+        edits = [(output.step, find_edits(output.text, [sample.reference], DEFAULT_OPTIONS)) for output in outputs]
+        histories.append((sample.source, sample.reference, edits))
     return histories

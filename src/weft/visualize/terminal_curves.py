@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from rich.text import Text
 
 from weft.checkpoints.run_log import CurvePoints, TrainingHistory, curve_points
-from weft.visualize.run_monitor import RunMonitor, downsample, format_tick, numeric_fields
+from weft.visualize.run_monitor import LOG_RATIO, RunMonitor, downsample, format_tick, numeric_fields
 
 PANEL_TITLES = {
     "learning_rate": "learning rate",
@@ -20,7 +20,6 @@ TRAINING_PANELS = tuple(PANEL_TITLES)  # besides the loss
 TOKEN_METRICS = ("accuracy", "perplexity")  # come after the metrics of outputs, which say more
 LOG_PANELS = ("gradient_norm", "perplexity")
 ZERO_BASED_PANELS = ("tokens_per_second",)
-LOG_RATIO = 30.0  # largest / smallest value from which on a logarithmic axis says more
 
 RUN_COLORS = (32, 166, 29, 133, 30, 167)  # of the 256 terminal colors; readable on black and on white
 RUN_MARKERS, VALIDATION_MARKERS = "●▲■◆★▼", "○△□◇☆▽"  # in the order of the colors
@@ -66,20 +65,17 @@ def build_panels(runs: Sequence[RunMonitor]) -> list[CurvePanel]:
     metrics.remove("loss")
     histories = [run.history for run in runs]
     panels = [
-        CurvePanel("loss", [*_curves(histories, "reports", "loss"), *_curves(histories, "validations", "loss")]),
-        *(CurvePanel(name, _curves(histories, "validations", name)) for name in metrics[:1]),
-        *(CurvePanel(name, _curves(histories, "reports", name)) for name in TRAINING_PANELS),
-        *(CurvePanel(name, _curves(histories, "validations", name)) for name in metrics[1:]),
+        CurvePanel("loss", [*_curves(histories, "loss"), *_curves(histories, "loss", validation=True)]),
+        *(CurvePanel(name, _curves(histories, name, validation=True)) for name in metrics[:1]),
+        *(CurvePanel(name, _curves(histories, name)) for name in TRAINING_PANELS),
+        *(CurvePanel(name, _curves(histories, name, validation=True)) for name in metrics[1:]),
     ]
     return [panel for panel in panels if panel.curves]
 
 
-def _curves(
-    histories: Sequence[TrainingHistory], records: Literal["reports", "validations"], name: str
-) -> list[RunCurve]:
-    is_validation = records == "validations"
+def _curves(histories: Sequence[TrainingHistory], name: str, *, validation: bool = False) -> list[RunCurve]:
     curves = [
-        RunCurve(number, curve_points(history.validations if is_validation else history.reports, name), is_validation)
+        RunCurve(number, curve_points(history.validations if validation else history.reports, name), validation)
         for number, history in enumerate(histories)
     ]
     return [curve for curve in curves if curve.points]
@@ -109,20 +105,16 @@ def plot_panel(panel: CurvePanel, last_step: int, width: int, height: int) -> li
         color = RUN_COLORS[curve.run % len(RUN_COLORS)]
         points = [(step, scale(value)) for step, value in downsample(curve.points, 2 * width)]
         if not (curve.validation and panel.is_mixed):
-            figure.draw(figure.signal(*_columns(points), marker=plotext.marker("braille", color)).lines())
+            figure.draw(figure.signal(*zip(*points, strict=True), marker=plotext.marker("braille", color)).lines())
         marked = _spaced(points, MARKER_SPACING * last_step / width) if curve.validation else points[-1:]
         marker = run_marker(curve.run, validation=curve.validation)
-        figure.draw(figure.signal(*_columns(marked), marker=plotext.marker(marker, color)))
+        figure.draw(figure.signal(*zip(*marked, strict=True), marker=plotext.marker(marker, color)))
     steps = linear_ticks(0, max(1, last_step), width // 9)
     figure.ruler("x").lim(0, max(1, last_step))
     figure.ruler("x").ticks(list(steps), [steps[step] if step else "step 0" for step in steps])
     figure.ruler("y").lim(low, high)
     figure.ruler("y").ticks(list(labels), [label.rjust(MIN_LABEL_WIDTH) for label in labels.values()])
     return [_heading(panel), *Text.from_ansi(figure.build().string()).split("\n")][:height]
-
-
-def _columns(points: Sequence[tuple[int, float]]) -> tuple[list[int], list[float]]:
-    return [step for step, _ in points], [value for _, value in points]
 
 
 def _heading(panel: CurvePanel) -> Text:

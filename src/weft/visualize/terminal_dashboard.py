@@ -108,9 +108,10 @@ class Dashboard:
             top.append(run_details(self.runs[0], width))
         room = height - len(top)
         messages = dashboard_messages(self.runs, width, room)
-        samples = sample_lines(validation_samples(self.runs), self.turn, width, max(0, (room - len(messages)) // 3))
-        panels = panel_grid(build_panels(self.runs), width, room - len(messages) - len(samples))
-        lines = [*top, *panels, *samples, *messages][:height]
+        samples = validation_samples([run.history for run in self.runs])
+        examples = sample_lines(samples, self.turn, width, max(0, (room - len(messages)) // 3))
+        panels = panel_grid(build_panels(self.runs), width, room - len(messages) - len(examples))
+        lines = [*top, *panels, *examples, *messages][:height]
         for line in lines:
             line.truncate(width)
         return lines

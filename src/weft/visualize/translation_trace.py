@@ -1,10 +1,9 @@
-"""Translate one sentence and record what happens inside the model: the best hypothesis, every traced tensor, and
-the steps of each recurrent cell.
+"""Translate one sentence and record what happens inside the model: every traced tensor, and the steps of each
+recurrent cell.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -14,11 +13,9 @@ from torch import Tensor
 from weft.core.codec import BOS, EOS
 from weft.core.errors import UserError
 from weft.core.padded import Padded
-from weft.core.state import FrameOutput, Hypothesis, State, StepFunction
 from weft.core.tracing import trace_tensors
 from weft.data.batches import Batch, pad_rows
 from weft.decoding.constraints.request import Request
-from weft.decoding.search import FrameDecoder, Search
 from weft.inference.translation import Translation
 from weft.inference.translator import Translator
 from weft.models.model import Model
@@ -40,10 +37,9 @@ class TracedExample(NamedTuple):
 
 
 class TracedTranslation(NamedTuple):
-    """A translation, its hypothesis, and the input that makes the model produce it by teacher forcing."""
+    """A translation and the input that makes the model produce it by teacher forcing."""
 
     translation: Translation
-    hypothesis: Hypothesis
     example: TracedExample
 
 
@@ -66,71 +62,35 @@ class RecurrentTrace(NamedTuple):
     cells: list[CellTrace]
 
 
-class RecordingSearch:
-    """Wraps a search and keeps its hypotheses: a `Translation` has only their text."""
-
-    def __init__(self, search: Search):
-        self.search = search
-        self.hypotheses: list[Hypothesis] = []
-
-    def __call__(self, step: StepFunction, state: State, limit: Tensor, lines: Tensor) -> list[list[Hypothesis]]:
-        found = self.search(step, state, limit, lines)
-        self.hypotheses.extend(hypothesis for n_best in found for hypothesis in n_best)
-        return found
-
-    def rank(self, hypothesis: Hypothesis) -> float:
-        return self.search.rank(hypothesis)
-
-    @property
-    def supports_constraints(self) -> bool:
-        return self.search.supports_constraints
-
-
-class RecordingFrameDecoder:
-    """Wraps a frame decoder and keeps its hypotheses."""
-
-    def __init__(self, frame_decoder: FrameDecoder):
-        self.frame_decoder = frame_decoder
-        self.hypotheses: list[Hypothesis] = []
-
-    def __call__(self, frames: FrameOutput, limit: Tensor) -> list[list[Hypothesis]]:
-        found = self.frame_decoder(frames, limit)
-        self.hypotheses.extend(hypothesis for n_best in found for hypothesis in n_best)
-        return found
-
-
 def trace_translation(translator: Translator, sentence: str | Request) -> TracedTranslation:
-    """Translate a sentence, or a request with its constraints, and return the best hypothesis too."""
-    text = Request.of(sentence).text
-    source, remarks = encode_source(translator, text)
-    recorder: RecordingSearch | RecordingFrameDecoder
-    if translator.frame_decoder is None:
-        recorder = RecordingSearch(translator.search)
-        recording = replace(translator, search=recorder)
-    else:
-        recorder = RecordingFrameDecoder(translator.frame_decoder)
-        recording = replace(translator, frame_decoder=recorder)
-    [translation] = recording.translate([sentence])
-    if not recorder.hypotheses:
-        raise UserError("the model gives every output probability 0: its weights are broken; train it again")
-    best = recorder.hypotheses[0]
-    example = TracedExample(source, [*best.tokens, EOS], (text, f"→ {translation.text}"), remarks)
-    return TracedTranslation(translation, best, example)
+    """Translate a sentence, or a request with its constraints."""
+    request = Request.of(sentence)
+    source, remarks = encode_source(translator, request)
+    [translation] = translator.translate([request])
+    if translation.analysis is None:
+        raise UserError(
+            "there is no single output to inspect: the line was split at protected spans, or the model gives every "
+            "output probability 0, because its weights are broken; train it again"
+        )
+    target = [*translation.analysis.tokens, EOS]
+    return TracedTranslation(
+        translation, TracedExample(source, target, (request.text, f"→ {translation.text}"), remarks)
+    )
 
 
-def encode_source(translator: Translator, line: str) -> tuple[Padded, tuple[str, ...]]:
+def encode_source(translator: Translator, request: Request) -> tuple[Padded, tuple[str, ...]]:
     """Encode a sentence, or the image at a path; also return a remark if it had to be truncated."""
-    codec, limit = translator.trained.source_tokenizer, translator.max_source_length()
-    if not line.strip():
+    is_text = is_tokenizer(translator.trained.source_tokenizer)
+    if not request.text.strip():
         raise UserError(
             'the sentence is empty: write one in quotation marks, such as "A man sleeps."'
-            if is_tokenizer(codec)
+            if is_text
             else "this model reads images, and none is named: give the path of one"
         )
-    [row] = codec.encode_rows([line]).split()
-    units = "tokens" if is_tokenizer(codec) else "columns"
-    remarks = (f"truncated: the model reads at most {limit} {units}",) if len(row) > limit else ()
-    return pad_rows([row[:limit]]), remarks
+    [encoded] = translator.encode([request], [0])
+    limit = f"{translator.max_source_length()} {'tokens' if is_text else 'columns'}"
+    remarks = (f"truncated: the model reads at most {limit}",) if encoded.truncated else ()
+    return pad_rows([encoded.rows[0]]), remarks
 
 
 def require_source_tokenizer(translator: Translator) -> Tokenizer:

@@ -17,7 +17,7 @@ from weft.visualize.figures import (
     add_hover_text,
     page_svg,
 )
-from weft.visualize.run_monitor import downsample, format_tick
+from weft.visualize.run_monitor import LOG_RATIO, downsample, format_tick
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 SIZE = 4.6, 2.2  # inches
 AXES_BOX = 0.1, 0.1, 0.875, 0.81  # of the figure: left, bottom, width, height
 FONT_SIZE = 7.5  # points
-LOG_RATIO = 30.0  # largest / smallest value from which on a logarithmic axis says more
 CURVE_PARTS = 250  # of a curve; each keeps at most four points
 MAX_HOVER_STEPS = 90
 MAX_DOTS = 30  # points of a curve that are marked one by one
@@ -45,12 +44,12 @@ class Series(NamedTuple):
 
 
 class LineChart(NamedTuple):
-    """Curves over the steps of a run. level: a named value to compare with."""
+    """Curves over the steps of a run. clip_norm: the limit of gradient norms, drawn as a line."""
 
     title: str
     series: Sequence[Series]
     axis: AxisKind
-    level: tuple[str, float] | None = None
+    clip_norm: float | None = None
 
 
 class StepAxis(NamedTuple):
@@ -71,7 +70,6 @@ def training_charts(history: TrainingHistory, clip_norm: float | None) -> Iterat
         for validation in validations
         if isinstance(validation.get("output_statistics"), dict)
     ]
-    level = None if clip_norm is None else ("clipped to", clip_norm)
     charts = [
         LineChart("Loss", _training_and_validation(history, "loss"), "linear"),
         LineChart("Validation scores, higher is better", _series(validations, higher), "from zero"),
@@ -79,7 +77,7 @@ def training_charts(history: TrainingHistory, clip_norm: float | None) -> Iterat
         LineChart("Token accuracy, %", _training_and_validation(history, "accuracy"), "from zero"),
         LineChart("Validation perplexity", _series(validations, ["perplexity"]), "log"),
         LineChart("Learning rate", _series(reports, ["learning_rate"]), "from zero"),
-        LineChart("Gradient norm", _series(reports, ["gradient_norm"]), "log", level),
+        LineChart("Gradient norm", _series(reports, ["gradient_norm"]), "log", clip_norm),
         LineChart("Target tokens per second", _series(reports, ["tokens_per_second"]), "from zero"),
     ]
     yield from (chart for chart in charts if chart.series)
@@ -177,7 +175,7 @@ def _scale_value_axis(axes: Axes, chart: LineChart) -> None:
 
 
 def _add_marks(axes: Axes, chart: LineChart, steps: StepAxis) -> None:
-    """Mark the best step, diagnosed steps, and the level."""
+    """Mark the best step, diagnosed steps, and the norm that gradients are clipped to."""
     if steps.best is not None:
         axes.axvline(steps.best, color=MUTED_COLOR, linewidth=0.8, dashes=(3, 3))
     for step in steps.diagnosed:
@@ -185,12 +183,11 @@ def _add_marks(axes: Axes, chart: LineChart, steps: StepAxis) -> None:
         top = axes.get_xaxis_transform()
         axes.plot([shown], [1.02], "v", color=ALERT_COLOR, markersize=5, transform=top, clip_on=False)
     low, high = axes.get_ylim()
-    if chart.level is not None and low <= chart.level[1] <= high:
-        name, value = chart.level
-        axes.axhline(value, color=ALERT_COLOR, linewidth=0.8, dashes=(5, 3))
+    if chart.clip_norm is not None and low <= chart.clip_norm <= high:
+        axes.axhline(chart.clip_norm, color=ALERT_COLOR, linewidth=0.8, dashes=(5, 3))
         axes.annotate(
-            f"{name} {format_tick(value)}",
-            (1, value),
+            f"clipped to {format_tick(chart.clip_norm)}",
+            (1, chart.clip_norm),
             xycoords=axes.get_yaxis_transform(),
             xytext=(0, 2),
             textcoords="offset points",

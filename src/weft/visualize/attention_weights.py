@@ -1,4 +1,6 @@
-"""Cross-attention of a translation between source and target words or tokens, and its heat map.
+"""Cross-attention weights of a translation between source and target words or tokens (`weft inspect attention`).
+
+`heatmap.py` draws them:
 
 draw_attention(weft.load("runs/first"), "A man sleeps.", "attention.png")
 """
@@ -8,11 +10,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from weft.core.errors import UserError
+from weft.core.padded import Padded
 from weft.decoding.constraints.request import Request
 from weft.inference.translator import Translator
 from weft.models.model import Model
@@ -23,8 +25,6 @@ from weft.visualize.heatmap import Heatmap, SourceImage, draw_heatmap, read_sour
 from weft.visualize.translation_trace import (
     FloatArray,
     TracedExample,
-    TracedTranslation,
-    require_source_tokenizer,
     trace_features,
     trace_translation,
 )
@@ -37,39 +37,30 @@ SPAN_FUNCTIONS = {"words": word_spans, "tokens": token_spans}
 
 
 class AttentionMap(NamedTuple):
-    """The attention weights of a translation, with the end tokens in the last row and column.
+    """The attention weights [T,S] of a translation, with the end tokens in the last row and column.
 
-    image: the source, if it is an image; then `source` numbers the positions of the encoder's output.
+    A row sums to 1, or less where a local window fades out. weights: of the selected layer or head; by default those
+    that the decoder returns (of a Transformer the mean over the heads of its last layer). layers: of each layer, the
+    weights of each head. image: the source, if it is an image; then `source` numbers the positions of the encoder's
+    output.
     """
 
     sentence: str
-    translation: str
+    text: str
     source: tuple[str, ...]
     target: tuple[str, ...]
-    weights: FloatArray  # [T,S]; a row sums to 1, or less where a local window fades out
+    weights: FloatArray
+    layers: list[list[FloatArray]]
     remarks: tuple[str, ...]
     image: SourceImage | None = None
+    spans: tuple[TokenSpan, ...] = ()  # as in `draw_heatmap`
 
     def heatmap(self) -> Heatmap:
-        title = self.sentence, f"→ {self.translation}"
+        title = self.sentence, f"→ {self.text}"
         return Heatmap(title, self.remarks, self.target, self.source, self.weights, "attention weight")
 
     def figure(self) -> Figure:
         return draw_heatmap(self.heatmap(), self.image)
-
-
-class AttentionHeads(NamedTuple):
-    """The attention weights [T,S] of every layer and head.
-
-    output: the weights that the decoder itself returns; of a Transformer the mean over the heads of its last layer.
-    """
-
-    text: str
-    source: tuple[str, ...]
-    target: tuple[str, ...]
-    output: FloatArray
-    layers: list[list[FloatArray]]
-    remarks: tuple[str, ...]
 
 
 def draw_attention(
@@ -92,74 +83,50 @@ def draw_attention(
     return attention
 
 
+@torch.inference_mode()
 def attention_map(
     translator: Translator,
-    sentence: str,
+    sentence: str | Request,
     *,
     layer: int | None = None,
     head: int | None = None,
     unit: AttentionUnit = "words",
 ) -> AttentionMap:
     """Return the attention that `draw_attention` draws."""
-    translated, weights = _token_attention(translator, sentence, layer, head)
-    trained, example = translator.trained, translated.example
-    tokenizer, image = trained.source_tokenizer, None
-    if is_tokenizer(tokenizer):
-        source = _source_spans(example, weights, tokenizer, unit)
+    if layer is None and head is not None:
+        raise UserError(f"--head {head}: the layer is missing; add --layer N, or leave --head out")
+    trained = translator.trained
+    if not trained.model.has_decoder:
+        raise UserError("this model has no decoder, and therefore no attention; use weft inspect frames")
+    request = Request.of(sentence)
+    translation, example = trace_translation(translator, request)
+    [forced] = translator.forced(translator.encode([request], [0]), Padded.from_rows([example.target]))
+    if not forced.attention:
+        raise UserError("the decoder of this model has no attention to the source: there is nothing to draw")
+    layers = cross_attention_layers(trained.model, example)
+    selected = torch.tensor(forced.attention, dtype=torch.double) if layer is None else select_head(layers, layer, head)
+    if is_tokenizer(trained.source_tokenizer):
+        image, source = None, _source_spans(example, selected.shape[1], trained.source_tokenizer, unit)
     else:
-        source = [TokenSpan(str(position + 1), position, position + 1) for position in range(weights.shape[1])]
-        with torch.inference_mode():
-            columns = example.source.to(trained.device)
-            image = read_source_image(columns, lambda blank: trained.model.encode(blank).mask)
+        columns = example.source.to(trained.device)
+        image = read_source_image(columns, lambda blank: trained.model.encode(blank).mask)
+        source = [TokenSpan(str(position + 1), position, position + 1) for position in range(selected.shape[1])]
     target = SPAN_FUNCTIONS[unit](example.target, trained.target_tokenizer)
     layer_name = [] if layer is None else [f"layer {layer}, {'mean of its heads' if head is None else f'head {head}'}"]
+
+    def merged(weights: Tensor) -> FloatArray:
+        return merge_weights(weights.double().cpu().numpy(), target, source)
+
     return AttentionMap(
-        sentence,
-        translated.translation.text,
+        request.text,
+        translation.text,
         tuple(span.name for span in source),
         tuple(span.name for span in target),
-        merge_weights(weights, target, source),
+        merged(selected),
+        [[merged(weights) for weights in heads] for heads in layers],
         (*layer_name, *example.remarks),
         image,
     )
-
-
-def attention_heads(translator: Translator, sentence: str | Request, unit: AttentionUnit = "words") -> AttentionHeads:
-    """Translate a sentence and return the attention of every layer and head."""
-    tokenizer = require_source_tokenizer(translator)
-    translated, weights = _token_attention(translator, sentence, None, None)
-    trained, example = translator.trained, translated.example
-    source = _source_spans(example, weights, tokenizer, unit)
-    target = SPAN_FUNCTIONS[unit](example.target, trained.target_tokenizer)
-    layers = [
-        [merge_weights(head.double().cpu().numpy(), target, source) for head in layer]
-        for layer in cross_attention_layers(trained.model, example)
-    ]
-    return AttentionHeads(
-        translated.translation.text,
-        tuple(span.name for span in source),
-        tuple(span.name for span in target),
-        merge_weights(weights, target, source),
-        layers,
-        example.remarks,
-    )
-
-
-def _token_attention(
-    translator: Translator, sentence: str | Request, layer: int | None, head: int | None
-) -> tuple[TracedTranslation, FloatArray]:
-    """Return a translation and the weights [T,S] between tokens, of the search or of a layer."""
-    if layer is None and head is not None:
-        raise UserError(f"--head {head}: the layer is missing; add --layer N, or leave --head out")
-    if not translator.trained.model.has_decoder:
-        raise UserError("this model has no decoder, and therefore no attention; use weft inspect frames")
-    translated = trace_translation(translator, sentence)
-    if not translated.hypothesis.attention:
-        raise UserError("the decoder of this model has no attention to the source: there is nothing to draw")
-    if layer is None:
-        return translated, np.array(translated.hypothesis.attention)
-    weights = select_head(cross_attention_layers(translator.trained.model, translated.example), layer, head)
-    return translated, weights.double().cpu().numpy()
 
 
 @torch.inference_mode()
@@ -184,14 +151,12 @@ def select_head(layers: list[Tensor], layer: int, head: int | None) -> Tensor:
     return heads[head - 1]
 
 
-def _source_spans(
-    example: TracedExample, weights: FloatArray, tokenizer: Tokenizer, unit: AttentionUnit
-) -> list[TokenSpan]:
+def _source_spans(example: TracedExample, positions: int, tokenizer: Tokenizer, unit: AttentionUnit) -> list[TokenSpan]:
     """Return the source words or tokens; raise UserError if the encoder merges tokens."""
     ids = example.source.data[0].tolist()
-    if len(ids) != weights.shape[1]:
+    if len(ids) != positions:
         raise UserError(
-            f"the encoder of this model reduces the {len(ids)} tokens of the sentence to {weights.shape[1]}: "
+            f"the encoder of this model reduces the {len(ids)} tokens of the sentence to {positions}: "
             "its attention cannot be assigned to tokens"
         )
     return SPAN_FUNCTIONS[unit](ids, tokenizer)

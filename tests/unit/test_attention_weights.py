@@ -12,6 +12,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from unit import models
 from unit.translators import SENTENCE, untrained_translator
 from weft.core.codec import EOS
 from weft.core.errors import UserError
@@ -19,8 +20,12 @@ from weft.core.padded import Padded
 from weft.core.state import Hypothesis, State, StepFunction
 from weft.data.batches import Batch
 from weft.decoding.beam import BeamSearch
+from weft.decoding.constraints.request import Request
+from weft.decoding.greedy import GreedySearch
+from weft.decoding.sampling import Sampling
+from weft.inference.mbr import MBRSelector
 from weft.inference.translator import Translator
-from weft.visualize.attention_maps import (
+from weft.visualize.attention_weights import (
     AttentionMap,
     attention_map,
     cross_attention_layers,
@@ -44,16 +49,13 @@ def bahdanau() -> Translator:
     return untrained_translator("bahdanau")
 
 
-class FixedSearch:
-    """A search that always returns the same hypotheses."""
+class EmptySearch:
+    """A search that finds no hypothesis."""
 
     supports_constraints = False
 
-    def __init__(self, *hypotheses: Hypothesis):
-        self.hypotheses = list(hypotheses)
-
     def __call__(self, step: StepFunction, state: State, limit: Tensor, lines: Tensor) -> list[list[Hypothesis]]:
-        return [self.hypotheses]
+        return [[]]
 
     def rank(self, hypothesis: Hypothesis) -> float:
         return hypothesis.score
@@ -61,27 +63,39 @@ class FixedSearch:
 
 def random_heatmap(rows: int, columns: int, sentence: str = "a b", translation: str = "c d") -> Heatmap:
     weights = np.random.default_rng(1).dirichlet(np.ones(columns), size=rows)
-    return AttentionMap(sentence, translation, ("piece",) * columns, ("word",) * rows, weights, ()).heatmap()
+    return AttentionMap(sentence, translation, ("piece",) * columns, ("word",) * rows, weights, [], ()).heatmap()
 
 
 def test_default_map_is_the_attention_of_the_decoder(transformer: Translator) -> None:
     found = attention_map(transformer, SENTENCE, unit="tokens")
     trained = transformer.trained
     source = [*trained.target_tokenizer.encode([SENTENCE])[0], EOS]
-    hypothesis = trace_translation(transformer, SENTENCE).hypothesis
-    batch = Batch(Padded.from_rows([source]), Padded.from_rows([[*hypothesis.tokens, EOS]]), (0,))
+    translation = trace_translation(transformer, SENTENCE).translation
+    assert translation.analysis is not None
+    batch = Batch(Padded.from_rows([source]), Padded.from_rows([[*translation.analysis.tokens, EOS]]), (0,))
     with torch.inference_mode():
         expected = trained.model.features(batch).attention
     assert expected is not None
     np.testing.assert_allclose(found.weights, expected[0].numpy(), atol=1e-5)
-    assert found.translation == transformer.translate([SENTENCE])[0].text
+    assert found.text == transformer.translate([SENTENCE])[0].text
     assert found.source == (*trained.target_tokenizer.tokens(source),)
 
 
+def test_map_belongs_to_the_sample_that_minimum_bayes_risk_selects() -> None:
+    trained = models.untrained_model(models.BAHDANAU)
+    selector = MBRSelector("cer", trained.target_tokenizer)
+    translator = Translator(trained, Sampling(n_best=8), trained.recipe.translate, mbr=selector)
+    [samples] = translator.search_batch(translator.encode([Request("abcde")], [0]))
+    [translation] = translator.translate(["abcde"])
+    selected = attention_map(translator, "abcde", unit="tokens").target
+    assert selected == translation.alternatives[0].tokens
+    assert selected[:-1] != tuple(trained.target_tokenizer.tokens(samples[0].tokens))
+
+
 def test_encoder_with_a_single_output_vector_is_rejected() -> None:
-    hypothesis = Hypothesis((3, 4), -1.0, (-0.5, -0.3, -0.2), True, ((1.0,), (1.0,), (1.0,)))
-    with pytest.raises(UserError, match=r"reduces the [0-9]+ tokens of the sentence to 1"):
-        attention_map(untrained_translator("bahdanau", FixedSearch(hypothesis)), SENTENCE)
+    trained = models.untrained_model(models.BAHDANAU | {"encoder": {"type": "kalchbrenner", "layers": 2}})
+    with pytest.raises(UserError, match="reduces the 6 tokens of the sentence to 1"):
+        attention_map(Translator(trained, GreedySearch()), "abcde")
 
 
 def test_layer_attention_is_the_mean_of_its_heads(transformer: Translator) -> None:
@@ -131,11 +145,10 @@ def test_invalid_layer_or_head_is_rejected(
 
 
 def test_missing_output_or_attention_is_rejected(bahdanau: Translator) -> None:
-    trained = bahdanau.trained
     with pytest.raises(UserError, match="its weights are broken"):
-        attention_map(Translator(trained, FixedSearch()), SENTENCE)
+        attention_map(Translator(bahdanau.trained, EmptySearch()), SENTENCE)
     with pytest.raises(UserError, match="has no attention to the source"):
-        attention_map(Translator(trained, FixedSearch(Hypothesis((5,), 0.0, (0.0, 0.0), finished=True))), SENTENCE)
+        attention_map(Translator(models.untrained_model(models.SUTSKEVER), GreedySearch()), "abcde")
 
 
 def test_truncated_sentence_is_noted(bahdanau: Translator) -> None:
@@ -208,7 +221,7 @@ def test_figure_size_depends_on_lengths(tmp_path: Path) -> None:
     assert sizes[1][1] > sizes[0][1] + 500
     assert sizes[2][0] > 60 * 0.17 * 200
     huge = HeatmapLayout.of(random_heatmap(3, 700))
-    assert huge.cell_width == 0.17
+    assert huge.width == pytest.approx(700 * 0.17)
     assert resolution(huge.width, huge.height) * huge.width == pytest.approx(8000)
 
 
