@@ -129,10 +129,10 @@ def take_turn(engine: Engine, python: Path, task: Task, batching: Batching, expe
 
 def heading(facts: Mapping[str, Any]) -> list[str]:
     return [
-        "Beam {beam}, outputs of {tokens} tokens and the end mark, float32; {sentences:,} sentences of {mean:.1f} "
+        "Beam {beam}, outputs of {tokens} tokens and EOS, float32; {sentences:,} sentences of {mean:.1f} "
         "pieces, {data}".format(**facts),
         "Transformer of {layers} + {layers} layers, width {dim}, hidden {hidden}, {heads} heads, {vocabulary:,} ids; "
-        "weights are drawn, not trained".format(**facts),
+        "random weights".format(**facts),
         "{cpu}, cores: {cores}, threads: {threads}, torch {torch}, Python {python}; rounds: {rounds}".format(**facts),
     ]
 
@@ -146,7 +146,7 @@ def facts_of(task: Task, data: Path | None, rounds: int) -> dict[str, Any]:
         "tokens": TOKENS,
         "sentences": len(rows),
         "mean": sum(map(len, rows)) / len(rows),
-        "data": "made" if data is None else f"from {data}",
+        "data": "random" if data is None else f"from {data}",
         "layers": SHAPE.layers,
         "dim": SHAPE.dim,
         "hidden": SHAPE.hidden,
@@ -158,8 +158,8 @@ def facts_of(task: Task, data: Path | None, rounds: int) -> dict[str, Any]:
 
 def main(
     data: Annotated[Path | None, typer.Option(help="Folder of Multi30k: train.en, train.de and its test set.")] = None,
-    sentences: Annotated[int, typer.Option(min=1, help="How many are decoded.")] = 1000,
-    vocabulary: Annotated[int, typer.Option(min=300, help="Pieces of the joint BPE.")] = 10_000,
+    sentences: Annotated[int, typer.Option(min=1, help="Number of sentences.")] = 1000,
+    vocabulary: Annotated[int, typer.Option(min=300, help="Vocabulary size of the joint BPE.")] = 10_000,
     rounds: Annotated[int, typer.Option(min=1)] = 5,
     threads: Annotated[int, typer.Option(min=1)] = 2,
     environments: Annotated[Path, typer.Option(help="Folder of the peers' environments.")] = FOLDER,

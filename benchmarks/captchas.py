@@ -1,13 +1,13 @@
-"""Captchas: five characters, bent and scratched, drawn by the package captcha; how many does a model read whole?
+"""Captchas of five distorted characters, drawn by the package `captcha`: how many does a model read correctly?
 
 From the root of the repository:
 
-    python -m benchmarks.captchas make FOLDER                    # train.tsv, valid.tsv, test.tsv and their pictures
+    python -m benchmarks.captchas make FOLDER                    # train.tsv, valid.tsv, test.tsv and their images
     weft train ocr-ctc data.folder=FOLDER --minutes 20 --out runs/captchas
     python -m benchmarks.captchas score runs/captchas FOLDER --json captchas.json
 
-A picture is 160 x 60 pixels, and a function of a seed, of the file that names it, and of its number: no picture of one
-file is in another. The accuracy is reported with its 95 % interval (Wilson 1927).
+An image has 160 x 60 pixels and is determined by a seed, its split and its number, so the splits are disjoint. The
+accuracy is reported with its 95 % interval (Wilson 1927).
 """
 
 from __future__ import annotations
@@ -38,31 +38,31 @@ from weft.models.model import count_parameters
 
 SYMBOLS = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"  # without 0, O, 1 and I, which look alike
 LENGTH = 5
-FOLDER_SIZE = 1000  # pictures in each
+FOLDER_SIZE = 1000  # images per folder
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=None)
-Folder = Annotated[Path, typer.Argument(help="Where the pictures and the tables are.")]
+Folder = Annotated[Path, typer.Argument(help="Folder of the tables and images.")]
 
 
-class Draws:
-    """What the package takes from `secrets`, but the same numbers for the same seed."""
+class SeededSecrets:
+    """A replacement for the module `secrets`, as far as the package uses it, with reproducible numbers."""
 
     def __init__(self, seed: int):
-        self._draws = Random(seed)
-        self.randbits = self._draws.getrandbits
-        self.randbelow = self._draws.randrange
-        self.choice = self._draws.choice
+        generator = Random(seed)
+        self.randbits = generator.getrandbits
+        self.randbelow = generator.randrange
+        self.choice = generator.choice
 
 
 def draw(folder: Path, split: str, seed: int, number: int) -> str:
-    """Write the picture with this number, and give its line of the table."""
+    """Write the image with this number, and return its line of the table."""
     from captcha import image
 
-    own = derive_seed(seed, f"captcha {split}", number)
-    text = "".join(Random(own).choices(SYMBOLS, k=LENGTH))
+    image_seed = derive_seed(seed, f"captcha {split}", number)
+    text = "".join(Random(image_seed).choices(SYMBOLS, k=LENGTH))
     name = f"{split}/{number // FOLDER_SIZE:03}/{number:06}.png"
     (folder / name).parent.mkdir(parents=True, exist_ok=True)
-    with patch.object(image, "secrets", Draws(own)):
+    with patch.object(image, "secrets", SeededSecrets(image_seed)):
         image.ImageCaptcha().write(text, str(folder / name))
     return f"{name}\t{text}\n"
 
@@ -70,22 +70,22 @@ def draw(folder: Path, split: str, seed: int, number: int) -> str:
 @app.command()
 def make(
     folder: Folder,
-    train: Annotated[int, typer.Option(min=1, help="Pictures for training.")] = 60_000,
-    valid: Annotated[int, typer.Option(min=1, help="Pictures for validation.")] = 500,
-    test: Annotated[int, typer.Option(min=1, help="Pictures for the score.")] = 1000,
-    seed: Annotated[int, typer.Option(help="Another one gives other pictures.")] = 1,
-    workers: Annotated[int, typer.Option(min=1, help="Processes that draw.")] = 2,
+    train: Annotated[int, typer.Option(min=1, help="Training images.")] = 60_000,
+    valid: Annotated[int, typer.Option(min=1, help="Validation images.")] = 500,
+    test: Annotated[int, typer.Option(min=1, help="Test images.")] = 1000,
+    seed: Annotated[int, typer.Option(help="Seed of the images.")] = 1,
+    workers: Annotated[int, typer.Option(min=1, help="Number of processes.")] = 2,
 ) -> None:
     """Draw the captchas."""
     try:
         import captcha.image  # noqa: F401
     except ImportError:
-        raise UserError("the package captcha draws them: pip install -c constraints.txt -e '.[bench]'") from None
+        raise UserError("the package captcha is not installed: pip install -c constraints.txt -e '.[bench]'") from None
     with ProcessPoolExecutor(workers) as pool:
         for split, count in (("train", train), ("valid", valid), ("test", test)):
             lines = pool.map(partial(draw, folder, split, seed), range(count), chunksize=100)
             write_atomically(folder / f"{split}.tsv", "".join(lines).encode())
-            print(f"{folder / split}.tsv: {count:,} pictures")
+            print(f"{folder / split}.tsv: {count:,} images")
 
 
 @app.command()
@@ -94,7 +94,7 @@ def score(
     folder: Folder,
     json_file: JsonFile = None,
 ) -> None:
-    """Read the captchas of test.tsv."""
+    """Score a model on test.tsv."""
     translator = weft.load(run)
     examples = read_tsv(folder / "test.tsv")
     outputs = [translation.text for translation in translator.translate(example_sources(translator, examples))]
@@ -108,14 +108,14 @@ def score(
 
 def format_score(share: Proportion) -> str:
     low, high = share.interval()
-    return f"{share.value():.1%} of {share.total:,} captchas are read whole ({low:.1%} to {high:.1%})"
+    return f"{share.value():.1%} of {share.total:,} captchas are read correctly ({low:.1%} to {high:.1%})"
 
 
 def report(share: Proportion, outputs: Sequence[str], references: Sequence[Sequence[str]]) -> dict[str, Any]:
     low, high = share.interval()
-    (letters,) = evaluate(Segments(outputs, references), ["cer"])
-    read = {"read_whole": share.value(), "low": low, "high": high, "pictures": share.total}
-    return read | {"letters_wrong": letters.value / 100}
+    (characters,) = evaluate(Segments(outputs, references), ["cer"])
+    accuracy = {"accuracy": share.value(), "low": low, "high": high, "images": share.total}
+    return accuracy | {"character_error_rate": characters.value / 100}
 
 
 if __name__ == "__main__":

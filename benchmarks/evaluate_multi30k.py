@@ -5,8 +5,8 @@ From the root of the repository:
     python -m benchmarks.evaluate_multi30k RUN FOLDER              # test_2016_flickr
     python -m benchmarks.evaluate_multi30k RUN FOLDER --split val --json scores.json
 
-Three scores: BLEU and chrF of sacrebleu on the text as it is; and BLEU of lower-cased text in Moses tokens
-on both sides, which is what papers on Multi30k report for the most part.
+Three scores: BLEU and chrF by sacrebleu on cased text, and BLEU on lower-cased Moses tokens, as in most papers on
+Multi30k.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ from typing import Annotated, Any
 
 import typer
 from benchmarks.command_line import JsonFile, run_command, write_json
+from benchmarks.multi30k import read_split
 
 import weft
 from weft.core.errors import UserError
 from weft.data.text_files import read_lines
 from weft.metrics.corpus_metrics import evaluate
-from weft.metrics.references import read_references
 from weft.metrics.score_report import format_scores
 from weft.metrics.scores import MetricScore, Segments
 
 
 def score(outputs: Sequence[str], references: Sequence[str]) -> list[MetricScore]:
-    """All three scores of German lines, one reference each."""
+    """Return the three scores of German lines with one reference each."""
     cased = evaluate(Segments(outputs, [[line] for line in references]), ["bleu", "chrf"])
     return [*cased, published_bleu(outputs, references)]
 
 
 def published_bleu(outputs: Sequence[str], references: Sequence[str]) -> MetricScore:
-    """BLEU over lower-cased Moses tokens. `force` silences sacrebleu's warning about tokenized text."""
+    """Return BLEU on lower-cased Moses tokens."""
     from sacrebleu.metrics.bleu import BLEU
 
     tokenize = moses()
-    metric = BLEU(tokenize="none", force=True)
+    metric = BLEU(tokenize="none", force=True)  # force: do not warn about tokenized text
     result = metric.corpus_score([tokenize(line) for line in outputs], [[tokenize(line) for line in references]])
     return MetricScore(
         "bleu, lower-cased Moses tokens", result.score, "higher", f"{metric.get_signature()}|moses:sacremoses"
@@ -48,7 +48,7 @@ def published_bleu(outputs: Sequence[str], references: Sequence[str]) -> MetricS
 
 
 def moses() -> Callable[[str], str]:
-    """A German line to lower-cased tokens with spaces between."""
+    """Return a function that lower-cases a German line and separates its tokens by spaces."""
     try:
         from sacremoses import MosesTokenizer
     except ImportError as error:
@@ -58,10 +58,10 @@ def moses() -> Callable[[str], str]:
 
 
 def training_facts(run: Path) -> dict[str, float]:
-    """Updates, minutes (validation included) and the median of target tokens a second, from the run's log."""
+    """Read updates, minutes with validation, and median target tokens per second from the run's log."""
     reports = [record for record in read_log(run / "log.jsonl") if "tokens_per_second" in record]
     if not reports:
-        raise UserError(f"{run / 'log.jsonl'}: holds no report of progress; give the folder of a run (its --out)")
+        raise UserError(f"{run / 'log.jsonl'}: contains no progress records. Give the run folder (its --out)")
     return {
         "updates": reports[-1]["step"],
         "minutes": reports[-1]["seconds"] / 60,
@@ -73,17 +73,9 @@ def read_log(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in read_lines(path)]
 
 
-def translate_split(run: Path, folder: Path, split: str, beam: int) -> tuple[list[str], list[str]]:
-    """The model's German for each English line, and the references."""
-    english = folder / f"{split}.en"
-    sources = list(read_lines(english))
-    references = [line for (line,) in read_references([folder / f"{split}.de"], len(sources), english)]
-    return [translation.text for translation in weft.load(run, beam=beam).translate(sources)], references
-
-
 def main(
-    run: Annotated[Path, typer.Argument(help="The run folder of an English-German model.")],
-    folder: Annotated[Path, typer.Argument(help="The folder with Multi30k's files, such as val.en and val.de.")],
+    run: Annotated[Path, typer.Argument(help="Run folder of an English-German model.")],
+    folder: Annotated[Path, typer.Argument(help="Folder of Multi30k's files, such as val.en and val.de.")],
     split: Annotated[str, typer.Option(help="test_2016_flickr or val.")] = "test_2016_flickr",
     beam: Annotated[int, typer.Option(min=1)] = 5,
     json_file: JsonFile = None,
@@ -91,7 +83,8 @@ def main(
     """Score a run on a split of Multi30k."""
     moses()  # fail before the translation, not after it
     facts = training_facts(run)
-    outputs, references = translate_split(run, folder, split, beam)
+    sources, references = read_split(folder, split, "en", "de")
+    outputs = [translation.text for translation in weft.load(run, beam=beam).translate(sources)]
     scores = score(outputs, references)
     print(f"{run} on {split}: {len(outputs):,} lines, beam {beam}")
     print("{updates:,} updates in {minutes:.1f} minutes, {tokens_per_second:,.0f} target tokens/s".format(**facts))

@@ -69,7 +69,7 @@ finally:
 
 
 class Work(NamedTuple):
-    """What is translated, by what: the model as it is, and the folder in which everything is written."""
+    """The model to measure, and the folder for all files."""
 
     model: Path
     described: ModelFolder
@@ -78,7 +78,7 @@ class Work(NamedTuple):
     threads: int
 
     def tokens(self, lines: Sequence[str], name: str) -> Path:
-        """A file of the lines' tokens, as the script reads them; lines are cut where the model's reading ends."""
+        """Write the tokens of each line for the script, truncated to the model's maximum source length."""
         file, names = self.folder / name, token_names(self.described.source_tokenizer)
         rows = [
             row[: self.described.max_source_length].tolist() for row in self.described.source.encode_rows(lines).split()
@@ -101,7 +101,7 @@ class Work(NamedTuple):
         return time_process("the script", [str(self.python), "-I", str(HAND), *files, *options], self.threads)
 
     def longest(self, tokens: Path) -> int:
-        """The longest output that Weft would make of any of the lines."""
+        """Return the maximum output length of Weft over all lines."""
         with tokens.open(encoding="utf-8", newline="\n") as file:
             return max(self.described.max_output_length(line.count(ctranslate2_script.SEPARATOR) + 2) for line in file)
 
@@ -114,7 +114,7 @@ class Work(NamedTuple):
 
 
 def speeds(work: Work, file: Path, count: int, rounds: int) -> dict[str, Any]:
-    """Of both, in each precision that there is."""
+    """Measure Weft and the script in each supported precision."""
     source = work.folder / "source.txt"
     lines = first_lines(file, count, source)
     tokens, part = work.tokens(lines, "tokens.txt"), work.tokens(lines[: max(1, len(lines) // TRIED)], "part.txt")
@@ -134,25 +134,25 @@ def speeds(work: Work, file: Path, count: int, rounds: int) -> dict[str, Any]:
 
 
 def precisions() -> list[CTranslate2Precision]:
-    """Those that this processor computes in, the smallest first."""
+    """Return the precisions that this CPU supports, the smallest first."""
     every: tuple[CTranslate2Precision, ...] = get_args(CTranslate2Precision)
-    here = ctranslate2.get_supported_compute_types("cpu")
+    supported = ctranslate2.get_supported_compute_types("cpu")
     for precision in every:
-        if precision not in here:
-            log(f"{precision} is left out: this processor does not compute in it")
-    return [precision for precision in every[::-1] if precision in here]
+        if precision not in supported:
+            log(f"{precision} is left out: this CPU does not support it")
+    return [precision for precision in every[::-1] if precision in supported]
 
 
 def best_batching(work: Work, model: Path, part: Path, precision: CTranslate2Precision) -> tuple[int, str]:
     programs = {f"{size} {unit}": (size, unit) for size, unit in BATCHINGS}
-    log(f"{precision}: which batch size is the best for the script")
+    log(f"{precision}: finding the best batch size of the script")
     return programs[
         fastest({name: partial(work.hand, model, part, precision, batching) for name, batching in programs.items()})
     ]
 
 
 def start_up(work: Work, file: Path, rounds: int) -> dict[str, Any]:
-    """One sentence, with a look whether torch was imported; and torch alone."""
+    """Time the translation of one sentence, which must not import torch, and `import torch` alone."""
     source = work.folder / "sentence.txt"
     first_lines(file, 1, source)
     arguments = [str(work.model), str(source), "--output", str(work.folder / "one.txt"), "--backend", "ctranslate2"]
@@ -189,9 +189,9 @@ def render(facts: Mapping[str, Any], figures: Mapping[str, Any]) -> str:
         "precision",
         "weft translate, lines/s",
         "by hand",
-        "its batches",
+        "batches of the script",
         "weft / by hand",
-        "the same by processor time",
+        "by CPU time",
     ]
     rows = [
         [
@@ -215,21 +215,21 @@ def render(facts: Mapping[str, Any], figures: Mapping[str, Any]) -> str:
             "",
             table(header, rows),
             table(["from a cold start", "seconds"], waits),
-            table(["beam", "engine or precision", "lines as torch says them", "BLEU"], agreement_rows),
+            table(["beam", "engine or precision", "lines equal to torch", "BLEU"], agreement_rows),
         ]
     )
 
 
 def main(
-    model: Annotated[Path, typer.Option(help="A run or model folder: a Transformer that was trained on Multi30k.")],
+    model: Annotated[Path, typer.Option(help="Run or model folder of a Transformer trained on Multi30k.")],
     data: Annotated[Path, typer.Option(help="Folder of Multi30k: train.en and the test set.")],
-    lines: Annotated[int, typer.Option(min=1, help="How many are translated.")] = 20_000,
+    lines: Annotated[int, typer.Option(min=1, help="Number of lines.")] = 20_000,
     rounds: Annotated[int, typer.Option(min=1)] = 3,
     threads: Annotated[int, typer.Option(min=1)] = 2,
     environments: Annotated[Path, typer.Option(help="Folder of the peers' environments.")] = FOLDER,
     json_file: JsonFile = None,
 ) -> None:
-    """Measure the engine of CTranslate2, from file to file."""
+    """Measure file-to-file translation with CTranslate2."""
     for name in (SOURCE, TEST, REFERENCE):
         if not (data / name).is_file():
             raise UserError(f"{data / name}: there is no such file; give the folder of Multi30k's files")

@@ -1,13 +1,14 @@
-"""What a model gains on new text by fine-tuning, and what it loses at home: with and without old text mixed in.
+"""Fine-tuning on a new domain: quality on the new domain and on the original one, with and without original data.
 
-From the root of the repository; FOLDER is made, with the data and the runs, and used again if it is there:
+From the root of the repository; FOLDER receives the data and the runs, and existing ones are reused:
 
     OMP_NUM_THREADS=1 python -m benchmarks.finetuning MULTI30K FOLDER --json tuning.json
 
-Captions of Multi30k, English to German. At home are those that name no sport (SPORT, by words of the English line); a
-model is trained on these alone. The new domain is the others, of which 2,000 are for fine-tuning. 500 more, and all of
-the test set of 2016 that are about sport, test it; the rest of the test set is the test at home. Intervals are 95 %,
-by bootstrap.
+Captions of Multi30k, English to German. The original domain (`home`) is the captions without words of SPORT in English,
+the new domain (`new`) the others. The base model is trained on the original domain only. Fine-tuning uses 2,000
+captions of the new domain. The test set of the new domain is 500 more training captions and the matching part of
+test_2016_flickr; the rest of test_2016_flickr is the test set of the original domain. Intervals are 95 % bootstrap
+intervals.
 """
 
 from __future__ import annotations
@@ -15,11 +16,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import typer
 from benchmarks.command_line import JsonFile, log, run_command, write_json
 from benchmarks.machine import machine
+from benchmarks.markdown import table
 
 import weft
 from weft.config.yaml_files import PlainData
@@ -39,82 +41,51 @@ SPORT = frozenset(
         "jersey uniform uniforms sport sports racket bat skating skater skates kayak rodeo",
     )
 )
-LEARNED, TESTED = 2000, 500  # new pairs of the training data
+TRAIN_PAIRS, TEST_PAIRS = 2000, 500  # of the new domain, from Multi30k's training set
 METRICS = ("bleu", "chrf")
-MIXES = {"fine-tuned": 0.0, "fine-tuned, an old pair mixed in for each new one": 1.0}
-PART: dict[str, PlainData] = {"type": "transformer", "layers": 3, "heads": 4, "ffn_dim": 256, "dropout": 0.2}
+DOMAINS = {"new": "sport", "home": "old domain"}  # with their titles in the table
+MIXES = {"fine-tuned": 0.0, "fine-tuned, with an old pair for each new one": 1.0}
+LAYERS: dict[str, PlainData] = {"type": "transformer", "layers": 3, "heads": 4, "ffn_dim": 256, "dropout": 0.2}
 EMBEDDING: dict[str, PlainData] = {"type": "tokens", "dim": 128, "positions": "sinusoidal", "dropout": 0.2}
 
 Pair = tuple[str, str]
 
 
-class Domains(NamedTuple):
-    """The files of each, in a folder."""
-
-    folder: Path
-
-    def files(self, name: str) -> str:
-        return str(self.folder / f"{name}.tsv")
+def split_file(folder: Path, name: str) -> str:
+    return str(folder / "data" / f"{name}.tsv")
 
 
-def main(
-    multi30k: Annotated[Path, typer.Argument(help="The folder with train.en, train.de and the others.")],
-    folder: Annotated[Path, typer.Argument(help="Made, or used again.")],
-    steps: Annotated[int, typer.Option(help="Of the model at home.")] = 1500,
-    json: JsonFile = None,
-) -> None:
-    """Train a model at home, fine-tune it on another domain, and score all of them on both."""
-    domains = Domains(folder / "data")
-    if not domains.folder.exists():
-        write_domains(multi30k, domains)
-    base = folder / "base"
-    if not base.exists():
-        log("the model at home")
-        weft.train(home_recipe(domains, steps), out=base)
-    models = {"at home": base}
-    for name, mix in MIXES.items():
-        models[name] = folder / f"tuned-{mix:g}"
-        if not models[name].exists():
-            log(name)
-            files = [domains.files("new-train")]
-            settings = [f"data.valid=[{domains.files('new-valid')}]"]
-            weft.finetune(base, files, out=models[name], mix=mix, overrides=settings)
-    scores = {name: scored(model, domains) for name, model in models.items()}
-    print("\n".join(table(scores)))
-    write_json(json, {"machine": machine(), "scores": {name: records(rows) for name, rows in scores.items()}})
-
-
-def write_domains(multi30k: Path, domains: Domains) -> None:
-    """Captions without sport, and captions of it; what tests stands in no other file."""
-    domains.folder.mkdir(parents=True)
-    train, valid, test = (pairs_of(multi30k, name) for name in ("train", "val", "test_2016_flickr"))
+def write_domains(multi30k: Path, folder: Path) -> None:
+    """Write the splits of both domains; they are disjoint."""
+    (folder / "data").mkdir(parents=True)
+    train, valid, test = (read_pairs(multi30k, name) for name in ("train", "val", "test_2016_flickr"))
     new = [pair for pair in train if is_sport(pair)]
-    files = {
+    splits = {
         "home-train": [pair for pair in train if not is_sport(pair)],
         "home-valid": [pair for pair in valid if not is_sport(pair)],
         "home-test": [pair for pair in test if not is_sport(pair)],
-        "new-train": new[:LEARNED],
+        "new-train": new[:TRAIN_PAIRS],
         "new-valid": [pair for pair in valid if is_sport(pair)],
-        "new-test": [*new[LEARNED : LEARNED + TESTED], *(pair for pair in test if is_sport(pair))],
+        "new-test": [*new[TRAIN_PAIRS : TRAIN_PAIRS + TEST_PAIRS], *(pair for pair in test if is_sport(pair))],
     }
-    for name, pairs in files.items():
-        write_tsv(Path(domains.files(name)), pairs)
+    for name, pairs in splits.items():
+        write_tsv(Path(split_file(folder, name)), pairs)
 
 
-def pairs_of(multi30k: Path, name: str) -> list[Pair]:
-    return list(Corpus([str(multi30k / f"{name}.{language}") for language in ("en", "de")]).pairs())
+def read_pairs(multi30k: Path, split: str) -> list[Pair]:
+    return list(Corpus([str(multi30k / f"{split}.{language}") for language in ("en", "de")]).pairs())
 
 
 def is_sport(pair: Pair) -> bool:
     return not SPORT.isdisjoint(re.findall("[a-z]+", pair[0].lower()))
 
 
-def home_recipe(domains: Domains, steps: int) -> dict[str, PlainData]:
-    """A Transformer that one core trains in some minutes."""
+def base_recipe(folder: Path, steps: int) -> dict[str, PlainData]:
+    """Return the recipe of a Transformer that one core trains in a few minutes."""
     return {
-        "data": {"train": [domains.files("home-train")], "valid": [domains.files("home-valid")]},
+        "data": {"train": [split_file(folder, "home-train")], "valid": [split_file(folder, "home-valid")]},
         "text": {"source": {"type": "bpe", "vocab_size": 4000}},
-        "model": {"source": EMBEDDING, "encoder": PART, "target": EMBEDDING, "decoder": PART, "tie": "all"},
+        "model": {"source": EMBEDDING, "encoder": LAYERS, "target": EMBEDDING, "decoder": LAYERS, "tie": "all"},
         "objective": {"type": "cross-entropy", "label_smoothing": 0.1},
         "train": {
             "steps": steps,
@@ -127,30 +98,55 @@ def home_recipe(domains: Domains, steps: int) -> dict[str, PlainData]:
     }
 
 
-def scored(model: Path, domains: Domains) -> dict[str, list[MetricScore]]:
-    """Of a model, on the test of each domain."""
-    translator = weft.load(model)
+def evaluate_run(run: Path, folder: Path) -> dict[str, list[MetricScore]]:
+    """Score a model on the test set of each domain."""
+    translator = weft.load(run)
     scores = {}
-    for domain in ("new", "home"):
-        pairs = list(Corpus([domains.files(f"{domain}-test")]).pairs())
+    for domain in DOMAINS:
+        pairs = list(Corpus([split_file(folder, f"{domain}-test")]).pairs())
         sources = [source for source, _ in pairs]
         outputs = [translation.text for translation in translator.translate(sources)]
         scores[domain] = evaluate_with_intervals(Segments(outputs, [[target] for _, target in pairs], sources), METRICS)
     return scores
 
 
-def table(scores: dict[str, dict[str, list[MetricScore]]]) -> list[str]:
-    """For docs/results.md."""
-    headings = ["model", *(f"{metric}, {domain}" for domain in ("sport", "home") for metric in METRICS)]
+def render(scores: Mapping[str, Mapping[str, Sequence[MetricScore]]]) -> str:
+    """Return the Markdown table of docs/results.md."""
+    header = ["model", *(f"{metric}, {title}" for title in DOMAINS.values() for metric in METRICS)]
     rows = [
-        [name, *(format_score_value(score).strip() for domain in ("new", "home") for score in row[domain])]
-        for name, row in scores.items()
+        [name, *(format_score_value(score).strip() for domain in DOMAINS for score in domains[domain])]
+        for name, domains in scores.items()
     ]
-    return ["| " + " | ".join(cells) + " |" for cells in [headings, ["---"] * len(headings), *rows]]
+    return table(header, rows)
 
 
-def records(row: Mapping[str, Sequence[MetricScore]]) -> dict[str, Any]:
-    return {domain: [score_to_dict(score) for score in scores] for domain, scores in row.items()}
+def as_json(domains: Mapping[str, Sequence[MetricScore]]) -> dict[str, Any]:
+    return {domain: [score_to_dict(score) for score in scores] for domain, scores in domains.items()}
+
+
+def main(
+    multi30k: Annotated[Path, typer.Argument(help="Folder of Multi30k's files, such as train.en and train.de.")],
+    folder: Annotated[Path, typer.Argument(help="Folder for the data and the runs; existing ones are reused.")],
+    steps: Annotated[int, typer.Option(min=1, help="Training steps of the base model.")] = 1500,
+    json_file: JsonFile = None,
+) -> None:
+    """Train a base model, fine-tune it on another domain, and score all models on both domains."""
+    if not (folder / "data").exists():
+        write_domains(multi30k, folder)
+    base = folder / "base"
+    if not base.exists():
+        log("training the base model")
+        weft.train(base_recipe(folder, steps), out=base)
+    models = {"before": base}
+    for name, mix in MIXES.items():
+        run = models[name] = folder / f"tuned-{mix:g}"
+        if not run.exists():
+            log(name)
+            settings = [f"data.valid=[{split_file(folder, 'new-valid')}]"]
+            weft.finetune(base, [split_file(folder, "new-train")], out=run, mix=mix, overrides=settings)
+    scores = {name: evaluate_run(run, folder) for name, run in models.items()}
+    print(render(scores), end="")
+    write_json(json_file, {"machine": machine(), "scores": {name: as_json(row) for name, row in scores.items()}})
 
 
 if __name__ == "__main__":

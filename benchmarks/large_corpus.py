@@ -25,6 +25,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 from benchmarks.command_line import JsonFile, run_command, write_json
+from benchmarks.peers.processes import memory_of
 
 from weft.config.recipe_catalog import RECIPES_FOLDER
 from weft.core.errors import UserError
@@ -88,7 +89,7 @@ def train(recipe: Path, settings: Sequence[str], out: Path) -> Run:
         process = subprocess.Popen(command, stdout=stream, stderr=stream)
         try:
             while process.poll() is None:
-                peak = max(peak, anonymous_memory(process.pid))
+                peak = max(peak, memory_of(process.pid).get("RssAnon", 0.0))
                 if first_step is None and (out / "log.jsonl").exists():
                     first_step, cpu_time = time.monotonic() - started, cpu_seconds(process.pid)
                 time.sleep(PAUSE)
@@ -97,12 +98,6 @@ def train(recipe: Path, settings: Sequence[str], out: Path) -> Run:
     if process.returncode != 0 or first_step is None:
         raise UserError(f"weft train ended with code {process.returncode}:\n{output.read_text('utf-8')}")
     return Run(peak, first_step, cpu_time)
-
-
-def anonymous_memory(process: int) -> float:
-    """MiB; 0 for a process that has just ended."""
-    lines = Path(f"/proc/{process}/status").read_text("utf-8").split("\n")
-    return sum(int(line.split()[1]) / 1024 for line in lines if line.startswith("RssAnon:"))
 
 
 def cpu_seconds(process: int) -> float:
@@ -115,30 +110,30 @@ def cpu_seconds(process: int) -> float:
 
 
 def render(runs: Mapping[int, Mapping[str, Run]]) -> str:
-    """The figures as a plain table."""
+    """Return the figures as a plain table."""
     small, large = runs.values()
     rows = [
         f"{pairs:>12,}  {cache:<16}{run.peak_mib:>10,.0f}"
         f"{run.first_step_seconds:>20,.1f}{run.first_step_cpu_seconds:>14,.1f}"
-        for pairs, both in runs.items()
-        for cache, run in both.items()
+        for pairs, caches in runs.items()
+        for cache, run in caches.items()
     ]
-    more = highest(large) - highest(small)
-    header = f"{'pairs':>12}  {'':<16}{'peak MiB':>10}{'s to first step':>20}{'of processors':>14}"
-    return "\n".join([header, *rows, "", f"difference of the highest peaks: {more:+,.0f} MiB"])
+    increase = max_peak(large) - max_peak(small)
+    header = f"{'pairs':>12}  {'':<16}{'peak MiB':>10}{'s to first step':>20}{'CPU s':>14}"
+    return "\n".join([header, *rows, "", f"difference of the maximum peaks: {increase:+,.0f} MiB"])
 
 
-def highest(runs: Mapping[str, Run]) -> float:
+def max_peak(runs: Mapping[str, Run]) -> float:
     return max(run.peak_mib for run in runs.values())
 
 
 def as_json(runs: Mapping[int, Mapping[str, Run]]) -> dict[str, Any]:
-    return {str(pairs): {cache: run._asdict() for cache, run in both.items()} for pairs, both in runs.items()}
+    return {str(pairs): {cache: run._asdict() for cache, run in caches.items()} for pairs, caches in runs.items()}
 
 
 def main(
     data: Annotated[Path, typer.Option(help="Folder with train.en and train.de.")],
-    recipe: Annotated[Path, typer.Option(help="What is trained.")] = RECIPE,
+    recipe: Annotated[Path, typer.Option(help="Recipe to train.")] = RECIPE,
     small: Annotated[int, typer.Option(min=VALIDATION, help="Pairs of the small corpus.")] = 50_000,
     large: Annotated[int, typer.Option(min=VALIDATION, help="Pairs of the large corpus.")] = 20_000_000,
     steps: Annotated[int, typer.Option(min=1, help="Updates of each run.")] = 20,
@@ -146,7 +141,7 @@ def main(
 ) -> None:
     """Measure how memory and the time to the first step grow with the number of pairs."""
     if small >= large:
-        raise UserError(f"--small {small} is not below --large {large}; give it fewer pairs")
+        raise UserError(f"--small {small} must be smaller than --large {large}")
     runs = {pairs: measure(data, recipe, pairs, steps) for pairs in (small, large)}
     print(render(runs))
     write_json(json_file, as_json(runs))

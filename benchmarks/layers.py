@@ -32,19 +32,19 @@ SHORTEST, NARROWEST = 16, 64
 
 
 def doublings(first: int, last: int) -> list[int]:
-    """first, 2 first, 4 first ..., none above last."""
+    """Return first, 2 first, 4 first, ..., up to last."""
     return [first << power for power in range((last // first).bit_length())]
 
 
 def main(
-    longest: Annotated[int, typer.Option(min=2 * SHORTEST, help="The greatest length n.")] = 2048,
-    widest: Annotated[int, typer.Option(min=2 * NARROWEST, help="The greatest width d.")] = 512,
-    batch: Annotated[int, typer.Option(min=1, help="Sequences at once.")] = 4,
+    longest: Annotated[int, typer.Option(min=2 * SHORTEST, help="Maximum length n.")] = 2048,
+    widest: Annotated[int, typer.Option(min=2 * NARROWEST, help="Maximum width d.")] = 512,
+    batch: Annotated[int, typer.Option(min=1, help="Batch size.")] = 4,
     rounds: Annotated[int, typer.Option(min=1)] = 7,
     threads: Annotated[int, typer.Option(min=1)] = 2,
-    backward: Annotated[bool, typer.Option("--backward", help="Time the gradients too.")] = False,
-    picture: Annotated[Path | None, typer.Option(help="Draw the times into this file.")] = None,
-    page: Annotated[Path | None, typer.Option(help="Put the tables into this page, in place of those there.")] = None,
+    backward: Annotated[bool, typer.Option("--backward", help="Also time the backward pass.")] = False,
+    picture: Annotated[Path | None, typer.Option(help="Plot the times in this file.")] = None,
+    page: Annotated[Path | None, typer.Option(help="Replace the tables in this page.")] = None,
     json_file: JsonFile = None,
 ) -> None:
     """Time one layer of each kind at many sizes."""

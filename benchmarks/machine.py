@@ -1,4 +1,4 @@
-"""What a benchmark ran on."""
+"""Description of the machine that a benchmark runs on."""
 
 from __future__ import annotations
 
@@ -21,6 +21,6 @@ def machine() -> dict[str, Any]:
 
 
 def first_value(path: Path, name: str) -> str | None:
-    """The first value of this name in a file of lines such as `name: value`; None where there is no such file."""
+    """Return the first value of `name` in a file of `name: value` lines; None if there is no such file or name."""
     lines = path.read_text(encoding="utf-8").split("\n") if path.exists() else []
     return next((line.partition(":")[2].strip() for line in lines if line.startswith(name)), None)

@@ -134,12 +134,14 @@ def rates_of(limits: Mapping[str, Sequence[SpeedLimit]]) -> dict[str, Any]:
 
 def main(
     data: Annotated[
-        Path | None, typer.Option(help="Folder of train.en and train.de. Default: Tatoeba, fetched.")
+        Path | None, typer.Option(help="Folder of train.en and train.de. Default: Tatoeba, downloaded.")
     ] = None,
-    shape: Annotated[Literal["tiny", "base"], typer.Option(help="Of the model.")] = "tiny",
-    vocabulary: Annotated[int, typer.Option(min=300, help="Pieces of the joint BPE.")] = 10_000,
+    shape: Annotated[Literal["tiny", "base"], typer.Option(help="Size of the model.")] = "tiny",
+    vocabulary: Annotated[int, typer.Option(min=300, help="Vocabulary size of the joint BPE.")] = 10_000,
     rounds: Annotated[int, typer.Option(min=1)] = 3,
-    updates: Annotated[int | None, typer.Option(min=1, help="Measured in a round; as many come before.")] = None,
+    updates: Annotated[
+        int | None, typer.Option(min=1, help="Measured updates per round, after as many to warm up.")
+    ] = None,
     threads: Annotated[int, typer.Option(min=1)] = 2,
     only: Annotated[str, typer.Option(help="Comma-separated toolkits.")] = "weft,opennmt,joeynmt",
     precision: Annotated[str, typer.Option(help="Comma-separated precisions of Weft's rows.")] = "float32",

@@ -23,6 +23,7 @@ import torch
 import typer
 from benchmarks.command_line import JsonFile, run_command, write_json
 from benchmarks.machine import machine
+from benchmarks.markdown import table
 from benchmarks.summary_statistics import format_range
 from benchmarks.training_rounds import (
     RecipeTrainer,
@@ -50,7 +51,7 @@ PRECISIONS: tuple[Literal["float32", "bfloat16"], ...] = ("float32", "bfloat16")
 WARM_UP = 10
 TURN = 10  # updates
 EMULATION_NOTE = (
-    "This CPU has no instructions for bfloat16, whose products were those of float32, rounded: read the loss alone."
+    "This CPU has no bfloat16 instructions. Products were computed in float32 and rounded: only the loss is valid."
 )
 
 MATMULS = {torch.ops.aten.mm, torch.ops.aten.addmm, torch.ops.aten.bmm, torch.ops.aten.baddbmm}
@@ -77,8 +78,8 @@ class EmulatedBfloat16(TorchDispatchMode):
 
 
 def make_trainers(recipe: Recipe) -> dict[str, RecipeTrainer]:
-    with open_display() as shown:
-        prepared = prepare_data(recipe, None, shown, CPU_RANK)
+    with open_display() as display:
+        prepared = prepare_data(recipe, None, display, CPU_RANK)
     return {name: RecipeTrainer(with_precision(recipe, name), prepared) for name in PRECISIONS}
 
 
@@ -102,27 +103,29 @@ def make_report(rounds: Rounds, trainers: Mapping[str, RecipeTrainer]) -> dict[s
 def loss_of(trainer: RecipeTrainer) -> float:
     validate = trainer.components.validator
     if validate is None:
-        raise UserError("the recipe names no validation files: give data.valid")
+        raise UserError("the recipe has no validation files. Give data.valid")
     return float(validate(trainer.components.trained)["loss"])
 
 
 def render(report: Mapping[str, Any], updates: int) -> str:
-    """The report as a table in Markdown."""
-    lines = [
-        f"| precision | target tokens/s (min - max) | times float32 (min - max) | loss after {updates:,} | of it |",
-        "|---|---|---|---|---|",
+    """Return the report as a Markdown table."""
+    header = ["precision", "target tokens/s (min - max)", "times float32 (min - max)", f"loss after {updates:,}"]
+    rows = [
+        [
+            name,
+            format_range(trainer["tokens_per_second"], ",.0f"),
+            format_range(trainer["times_first"], ".2f"),
+            f"{trainer['valid_loss']:.4f}",
+            f"{trainer['times_loss']:.2%}",
+        ]
+        for name, trainer in report.items()
     ]
-    for name, trainer in report.items():
-        shown = format_range(trainer["tokens_per_second"], ",.0f"), format_range(trainer["times_first"], ".2f")
-        lines.append(
-            f"| {name} | {shown[0]} | {shown[1]} | {trainer['valid_loss']:.4f} | {trainer['times_loss']:.2%} |"
-        )
-    return "\n".join(lines)
+    return table([*header, "relative to float32"], rows)
 
 
 def main(
     data: Annotated[Path, typer.Option(help="Folder of the recipe's files.")],
-    recipe: Annotated[Path, typer.Option(help="What is trained.")] = RECIPE,
+    recipe: Annotated[Path, typer.Option(help="Recipe to train.")] = RECIPE,
     updates: Annotated[int, typer.Option(min=WARM_UP + 1)] = 1000,
     threads: Threads = None,
     json_file: JsonFile = None,
@@ -133,13 +136,13 @@ def main(
     read = load_recipe(recipe, [*settings, "train.gradient_accumulation=1", "train.validation.lines=0"])
     trainers = make_trainers(read)
     batches = first_batches(trainers[PRECISIONS[0]], updates)
-    wide = not supports_bfloat16(CPU_RANK.device)
+    emulated = not supports_bfloat16(CPU_RANK.device)
     turns: dict[str, Trainer] = {
-        name: with_emulation(trainer) if wide else trainer for name, trainer in trainers.items()
+        name: with_emulation(trainer) if emulated else trainer for name, trainer in trainers.items()
     }
     report = make_report(measure(turns, batches, WARM_UP, TURN), trainers)
-    print(render(report, updates), *[EMULATION_NOTE] * wide, sep="\n\n")
-    facts = machine() | {"recipe": recipe.stem, "updates": updates, "wide_products": wide}
+    print(render(report, updates), *[EMULATION_NOTE] * emulated, sep="\n")
+    facts = machine() | {"recipe": recipe.stem, "updates": updates, "emulated": emulated}
     write_json(json_file, {"setting": facts, "figures": report})
 
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -24,6 +23,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 from benchmarks.command_line import JsonFile, log, run_command, write_json
+from benchmarks.file_translation.process_timing import children_cpu_seconds
 from benchmarks.machine import machine
 from benchmarks.markdown import table
 from benchmarks.summary_statistics import Summary, format_range, summarize
@@ -70,12 +70,6 @@ def take_turn(layout: Layout, recipe: Path, settings: list[str], updates: int) -
         return Turn(last_speed(out / "log.jsonl"), children_cpu_seconds() - before)
 
 
-def children_cpu_seconds() -> float:
-    """Return the CPU seconds of all child processes that have ended."""
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
-
-
 def last_speed(log: Path) -> float:
     """Return the speed in the last progress record, which covers all updates after the first."""
     records = map(json.loads, log.read_text("utf-8").split("\n")[:-1])
@@ -108,7 +102,7 @@ def figures(found: Mapping[Layout, list[Turn]]) -> dict[str, dict[str, Summary]]
             "times_first": summarize(
                 [turn.tokens_per_second / base.tokens_per_second for turn, base in zip(turns, first, strict=True)]
             ),
-            "worked": summarize([turn.cpu_seconds for turn in turns]),
+            "cpu_seconds_per_update": summarize([turn.cpu_seconds for turn in turns]),
         }
         for layout, turns in found.items()
     }
@@ -120,16 +114,16 @@ def render(found: Mapping[str, Mapping[str, Summary]]) -> str:
             layout,
             format_range(figure["tokens_per_second"], ",.0f"),
             format_range(figure["times_first"], ".2f"),
-            format_range(figure["worked"], ".2f"),
+            format_range(figure["cpu_seconds_per_update"], ".2f"),
         )
         for layout, figure in found.items()
     ]
-    return table(("", "tokens/s", f"times {LAYOUTS[0]}", "s of processors an update"), rows)
+    return table(("", "tokens/s", f"times {LAYOUTS[0]}", "CPU seconds per update"), rows)
 
 
 def main(
     data: Annotated[Path, typer.Option(help="Folder with train.en and train.de.")],
-    recipe: Annotated[Path, typer.Option(help="What is trained.")] = RECIPE,
+    recipe: Annotated[Path, typer.Option(help="Recipe to train.")] = RECIPE,
     rounds: Annotated[int, typer.Option(min=1)] = 5,
     updates: Annotated[int, typer.Option(min=2, help="Per turn, after the first.")] = 30,
     json_file: JsonFile = None,

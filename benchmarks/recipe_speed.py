@@ -17,6 +17,7 @@ from typing import Annotated, Any
 import typer
 from benchmarks.command_line import JsonFile, run_command, write_json
 from benchmarks.machine import machine
+from benchmarks.markdown import table
 from benchmarks.summary_statistics import format_range
 from benchmarks.training_rounds import (
     RecipeTrainer,
@@ -48,7 +49,7 @@ def read_recipes(paths: Sequence[Path], folder: Path, steps: int) -> dict[str, R
     first, *others = recipes
     for name in others:
         if input_settings(recipes[name]) != input_settings(recipes[first]):
-            raise UserError(f"{name} does not read the text as {first} does: their data and text must be equal")
+            raise UserError(f"{name} and {first} have different data or text settings. Give recipes with equal ones")
     return recipes
 
 
@@ -58,8 +59,8 @@ def input_settings(recipe: Recipe) -> tuple[Any, Any]:
 
 
 def make_trainers(recipes: Mapping[str, Recipe]) -> dict[str, RecipeTrainer]:
-    with open_display() as shown:
-        prepared = prepare_data(next(iter(recipes.values())), None, shown, CPU_RANK)
+    with open_display() as display:
+        prepared = prepare_data(next(iter(recipes.values())), None, display, CPU_RANK)
     return {name: RecipeTrainer(recipe, prepared) for name, recipe in recipes.items()}
 
 
@@ -70,30 +71,35 @@ def make_report(rounds: Rounds, trainers: Mapping[str, RecipeTrainer]) -> dict[s
 
 
 def render(report: Mapping[str, Any]) -> str:
-    """The report as a table in Markdown."""
-    lines = ["| recipe | target tokens/s (min - max) | times the first (min - max) | weights |", "|---|---|---|---|"]
-    for name, trainer in report.items():
-        shown = format_range(trainer["tokens_per_second"], ",.0f"), format_range(trainer["times_first"], ".2f")
-        lines.append(f"| {name} | {shown[0]} | {shown[1]} | {trainer['weights'] / 1e6:.1f} M |")
-    return "\n".join(lines)
+    """Return the report as a Markdown table."""
+    rows = [
+        [
+            name,
+            format_range(trainer["tokens_per_second"], ",.0f"),
+            format_range(trainer["times_first"], ".2f"),
+            f"{trainer['weights'] / 1e6:.1f} M",
+        ]
+        for name, trainer in report.items()
+    ]
+    return table(["recipe", "target tokens/s (min - max)", "times the first (min - max)", "weights"], rows)
 
 
 def main(
-    folder: Annotated[Path, typer.Argument(help="Where the files are that the recipes name.")],
-    recipes: Annotated[list[Path], typer.Argument(help="Two or more; the first is compared with.")],
+    folder: Annotated[Path, typer.Argument(help="Folder of the recipes' files.")],
+    recipes: Annotated[list[Path], typer.Argument(help="Two or more recipes; the first is the reference.")],
     rounds: RoundCount = 5,
     updates: Updates = 10,
     warm_up: WarmUp = 3,
     threads: Threads = None,
     json_file: JsonFile = None,
 ) -> None:
-    """Measure how fast recipes train, in one run."""
+    """Measure the training speed of several recipes."""
     use_threads(threads)
     steps = warm_up + rounds * updates
     trainers = make_trainers(read_recipes(recipes, folder, steps))
     batches = first_batches(next(iter(trainers.values())), steps)
     report = make_report(measure(trainers, batches, warm_up, updates), trainers)
-    print(render(report))
+    print(render(report), end="")
     write_json(json_file, {"setting": machine() | {"rounds": rounds, "updates": updates}, "figures": report})
 
 

@@ -69,10 +69,10 @@ def facts_of(training: Training[Recurrent], pieces: Pieces, rounds: int) -> dict
 def main(
     data: Annotated[Path, typer.Option(help="Folder of train.de and train.en.")],
     cell: Annotated[Cell, typer.Option()] = "lstm",
-    score: Annotated[Score, typer.Option(help="Of attention.")] = "general",
-    vocabulary: Annotated[int, typer.Option(min=300, help="Pieces of the joint BPE.")] = 8000,
+    score: Annotated[Score, typer.Option(help="Attention score.")] = "general",
+    vocabulary: Annotated[int, typer.Option(min=300, help="Vocabulary size of the joint BPE.")] = 8000,
     rounds: Annotated[int, typer.Option(min=1)] = 5,
-    updates: Annotated[int, typer.Option(min=1, help="Updates measured in a round; as many come before.")] = 20,
+    updates: Annotated[int, typer.Option(min=1, help="Measured updates per round, after as many to warm up.")] = 20,
     threads: Annotated[int, typer.Option(min=1)] = 2,
     environments: Annotated[Path, typer.Option(help="Folder of the peers' environments.")] = FOLDER,
     json_file: JsonFile = None,

@@ -56,8 +56,8 @@ SPARSE = [
 ]
 
 
-def sides_of(classes: int, bucket: int) -> dict[str, list[str]]:
-    """What is compared: names, and the settings that differ."""
+def variants(classes: int, bucket: int) -> dict[str, list[str]]:
+    """Return the compared variants: names and recipe settings."""
     sampled = f"objective={{type: sampled-softmax, sample_size: {classes}}}"
     return {
         FULL: ["objective={type: cross-entropy, label_smoothing: 0.0}"],
@@ -73,34 +73,34 @@ Words: TypeAlias = NDArray[np.int64]
 
 
 def write_language(folder: Path, words: int, pairs: int, classes: int = 50) -> list[str]:
-    """Write the made language as train.source and train.target; returns the settings to read it."""
-    draws = np.random.default_rng(1)
-    lengths = draws.integers(5, 21, pairs)
-    chains = draw_words(draws, draw_classes(draws, pairs, 20, classes), words, classes)
+    """Write the artificial language as train.source and train.target; return the settings to use it."""
+    generator = np.random.default_rng(1)
+    lengths = generator.integers(5, 21, pairs)
+    chains = draw_words(generator, draw_classes(generator, pairs, 20, classes), words, classes)
     rows = [chain[:length] for chain, length in zip(chains, lengths.tolist(), strict=True)]
-    rows += np.array_split(draws.permutation(words), -(-words // 12))  # every word at least once
-    rows = [rows[place] for place in draws.permutation(len(rows))]
+    rows += np.array_split(generator.permutation(words), -(-words // 12))  # every word at least once
+    rows = [rows[place] for place in generator.permutation(len(rows))]
     for side in ("source", "target"):
         lines = "".join(" ".join(f"{side[0]}{word}" for word in row.tolist()) + "\n" for row in rows)
         (folder / f"train.{side}").write_text(lines, encoding="utf-8")
     return [f"data.folder={folder}", "data.train=[train.source, train.target]", "text.source={type: whitespace}"]
 
 
-def draw_classes(draws: np.random.Generator, pairs: int, longest: int, classes: int) -> Words:
-    """[pairs, longest], chains of classes."""
-    followers = draws.dirichlet(np.full(classes, 0.1), classes).cumsum(1)  # few are likely after each
+def draw_classes(generator: np.random.Generator, pairs: int, longest: int, classes: int) -> Words:
+    """Return Markov chains of word classes, [pairs,longest]."""
+    followers = generator.dirichlet(np.full(classes, 0.1), classes).cumsum(1)  # few are likely after each
     chains = np.empty((pairs, longest), np.int64)
-    chains[:, 0] = draws.integers(classes, size=pairs)
+    chains[:, 0] = generator.integers(classes, size=pairs)
     for place in range(1, longest):
-        below = followers[chains[:, place - 1]] < draws.random((pairs, 1))
+        below = followers[chains[:, place - 1]] < generator.random((pairs, 1))
         chains[:, place] = below.sum(1).clip(max=classes - 1)
     return chains
 
 
-def draw_words(draws: np.random.Generator, chains: Words, words: int, classes: int) -> Words:
-    """A word of each class, the word of rank r with a probability in proportion to 1 / r."""
+def draw_words(generator: np.random.Generator, chains: Words, words: int, classes: int) -> Words:
+    """Return a word of each class; the word of rank r has probability proportional to 1 / r."""
     shares = 1 / np.arange(1, max(1, words // classes) + 1)
-    ranks = np.searchsorted((shares / shares.sum()).cumsum(), draws.random(chains.shape)).clip(max=len(shares) - 1)
+    ranks = np.searchsorted((shares / shares.sum()).cumsum(), generator.random(chains.shape)).clip(max=len(shares) - 1)
     drawn: Words = ranks * classes + chains
     return drawn.clip(max=words - 1)
 
@@ -112,7 +112,7 @@ def model_node(dim: int, layers: int) -> dict[str, PlainData]:
 
 
 class Task(NamedTuple):
-    """What is trained on, and how."""
+    """A recipe without the compared settings, and its prepared data."""
 
     node: dict[str, PlainData]
     overrides: list[str]
@@ -124,7 +124,7 @@ class Task(NamedTuple):
 
 @contextmanager
 def read_task(node: dict[str, PlainData], data: tuple[Path, Path] | None, words: int, pairs: int) -> Iterator[Task]:
-    """The data as the recipe reads it: two files, or the made language."""
+    """Prepare the data: two files, or the artificial language."""
     with TemporaryDirectory() as folder:
         if data is None:
             overrides = write_language(Path(folder), words, pairs)
@@ -132,8 +132,8 @@ def read_task(node: dict[str, PlainData], data: tuple[Path, Path] | None, words:
             source, target = (path.resolve() for path in data)
             overrides = [f"data.train=['{source}', '{target}']", f"text.source={{type: word, vocab_size: {words}}}"]
         overrides += [f"data.cache={folder}", "text.joint=false", "data.validation_fraction=0.01"]
-        with open_display() as shown:
-            prepared = prepare_data(load_recipe(node, overrides), None, shown, CPU_RANK)
+        with open_display() as display:
+            prepared = prepare_data(load_recipe(node, overrides), None, display, CPU_RANK)
         yield Task(node, overrides, prepared)
 
 
@@ -146,10 +146,10 @@ def make_report(rounds: Rounds, perplexities: Mapping[str, float | None]) -> dic
 
 
 def render(facts: Mapping[str, Any], report: Mapping[str, Any]) -> str:
-    """The report as a plain table."""
+    """Return the report as a plain table."""
     return "\n".join(
         [
-            "{words:,} target words, width {dim}, {layers} + {layers} layers; {batch_tokens:,} tokens a batch".format(
+            "{words:,} target words, width {dim}, {layers} + {layers} layers; {batch_tokens:,} tokens per batch".format(
                 **facts
             ),
             "{cpu}, {cores} cores, {threads} threads, torch {torch}, Python {python}".format(**facts),
@@ -173,23 +173,24 @@ def row(name: str, side: Mapping[str, Any], full: float | None) -> str:
 
 def main(
     data: Annotated[
-        tuple[Path, Path] | None, typer.Option(help="Two text files, source and target. Default: a made language.")
+        tuple[Path, Path] | None,
+        typer.Option(help="Two text files, source and target. Default: an artificial language."),
     ] = None,
-    words: Annotated[int, typer.Option(min=100, help="Of each language, at most.")] = 100_000,
-    pairs: Annotated[int, typer.Option(min=100, help="Of the made language.")] = 100_000,
-    classes: Annotated[int, typer.Option(min=1, help="Drawn by the sampled softmax.")] = 8192,
-    bucket: Annotated[int, typer.Option(min=1, help="Words of a part, for the bucketed vocabulary.")] = 16_384,
+    words: Annotated[int, typer.Option(min=100, help="Maximum vocabulary size of each language.")] = 100_000,
+    pairs: Annotated[int, typer.Option(min=100, help="Sentence pairs of the artificial language.")] = 100_000,
+    classes: Annotated[int, typer.Option(min=1, help="Sample size of the sampled softmax.")] = 8192,
+    bucket: Annotated[int, typer.Option(min=1, help="Bucket size of the bucketed vocabulary.")] = 16_384,
     dim: Annotated[int, typer.Option(min=4)] = 256,
     layers: Annotated[int, typer.Option(min=1)] = 2,
     batch_tokens: Annotated[int, typer.Option(min=1)] = 2048,
-    rate: Annotated[float, typer.Option(help="The peak of the learning rate.")] = 1e-3,
+    rate: Annotated[float, typer.Option(help="Peak learning rate.")] = 1e-3,
     rounds: RoundCount = 9,
     updates: Updates = 30,
     warm_up: WarmUp = 5,
     threads: Threads = None,
     json_file: JsonFile = None,
 ) -> None:
-    """Measure what objectives over some of the words gain in speed, and what they cost in perplexity."""
+    """Measure the speed and perplexity of objectives that use a part of the vocabulary."""
     use_threads(threads)
     steps = warm_up + rounds * updates
     train: dict[str, PlainData] = {
@@ -199,12 +200,12 @@ def main(
         "validation": {"lines": 0, "metrics": [], "best_metric": "perplexity"},
     }
     with read_task({"model": model_node(dim, layers), "train": train}, data, words, pairs) as task:
-        differing = sides_of(classes, bucket)
-        trainers = {name: RecipeTrainer(task.recipe(*settings), task.prepared) for name, settings in differing.items()}
+        compared = variants(classes, bucket)
+        trainers = {name: RecipeTrainer(task.recipe(*settings), task.prepared) for name, settings in compared.items()}
         turns = measure(trainers, first_batches(trainers[FULL], steps), warm_up, updates)
         report = make_report(turns, {name: side.perplexity() for name, side in trainers.items()})
         size = task.prepared.target.size
-    facts = machine() | {"data": [str(path) for path in data] if data else "a made language", "words": size}
+    facts = machine() | {"data": [str(path) for path in data] if data else "an artificial language", "words": size}
     facts |= {"dim": dim, "layers": layers, "batch_tokens": batch_tokens, "classes": classes, "bucket": bucket}
     facts |= {"rate": rate, "rounds": rounds, "updates": updates, "warm_up": warm_up}
     print(render(facts, report))

@@ -1,16 +1,21 @@
 """Screenshots of the playground of a running server: wide and narrow, light and dark, attention and search.
 
-python -m benchmarks.screenshots http://127.0.0.1:5000 "A man sleeps." FOLDER
+From the root of the repository:
+
+    python -m benchmarks.screenshots http://127.0.0.1:5000 "A man sleeps." FOLDER
 """
 
-import argparse
+from __future__ import annotations
+
 import shutil
 import tempfile
 from itertools import product
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 from urllib.parse import urlencode
 
+import typer
+from benchmarks.command_line import run_command
 from playwright.sync_api import Page, ViewportSize, sync_playwright
 
 SIZES: dict[str, ViewportSize] = {"wide": {"width": 1280, "height": 900}, "narrow": {"width": 390, "height": 844}}
@@ -43,19 +48,19 @@ def show(page: Page, address: str) -> None:
     page.goto(address)
     page.wait_for_selector(".translation:not(.pending) .word", timeout=120_000)
     page.wait_for_selector("#view .heatmap, #view svg[role=group]", timeout=120_000)
-    page.locator(".word").nth(1).hover()
+    page.locator(".word").first.hover()
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("address")
-    parser.add_argument("sentence")
-    parser.add_argument("folder", type=Path)
-    arguments = parser.parse_args()
-    arguments.folder.mkdir(parents=True, exist_ok=True)
-    for picture in shoot(arguments.address, arguments.sentence, arguments.folder):
+def main(
+    address: Annotated[str, typer.Argument(help="Address of the running server, such as http://127.0.0.1:5000.")],
+    sentence: Annotated[str, typer.Argument(help="Sentence to translate.")],
+    folder: Annotated[Path, typer.Argument(help="Folder for the images; created if it does not exist.")],
+) -> None:
+    """Save screenshots of the playground, and print their paths."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for picture in shoot(address, sentence, folder):
         print(picture)
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main, "screenshots")

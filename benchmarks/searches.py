@@ -23,24 +23,16 @@ import typer
 from benchmarks.command_line import JsonFile, log, run_command, write_json
 from benchmarks.machine import machine
 from benchmarks.markdown import read_page, write_page
+from benchmarks.multi30k import read_split
 from benchmarks.search_comparison.results import Row, load_warmed_up, rows_of, run_search
 from benchmarks.search_comparison.search_settings import parse_searches
 from benchmarks.search_comparison.tables import as_json, markdown
 from benchmarks.training_rounds import Threads, use_threads
 
-from weft.data.text_files import read_lines
-from weft.metrics.references import read_references, system_names
+from weft.metrics.references import system_names
 
 Split: TypeAlias = Literal["valid", "test"]
 FILES: Mapping[Split, str] = {"valid": "val", "test": "test_2016_flickr"}
-
-
-def pairs(folder: Path, stem: str, source: str, target: str) -> tuple[list[str], list[str]]:
-    """The lines of a split in both languages."""
-    read = folder / f"{stem}.{source}"
-    sources = list(read_lines(read))
-    references = [line for (line,) in read_references([folder / f"{stem}.{target}"], len(sources), read)]
-    return sources, references
 
 
 def measure_searches(
@@ -55,24 +47,25 @@ def measure_searches(
 
 
 def main(
-    folder: Annotated[Path, typer.Argument(help="The folder with Multi30k's files, such as val.de and val.en.")],
+    folder: Annotated[Path, typer.Argument(help="Folder of Multi30k's files, such as val.de and val.en.")],
     runs: Annotated[list[Path], typer.Argument(help="Run folders.")],
-    split: Annotated[Split, typer.Option(help="The test set is for the figures that are reported.")] = "valid",
-    lines: Annotated[int | None, typer.Option(min=1, help="Only so many, the first. Default: all.")] = None,
+    split: Annotated[Split, typer.Option(help="Use the test set only for final figures.")] = "valid",
+    lines: Annotated[int | None, typer.Option(min=1, help="Number of lines to translate. Default: all.")] = None,
     searches: Annotated[
-        str | None, typer.Option(metavar="NAME,NAME,...", help="Only these, such as greedy,beam-5. Default: all.")
+        str | None,
+        typer.Option(metavar="NAME,NAME,...", help="Comma-separated searches, such as greedy,beam-5. Default: all."),
     ] = None,
-    source: Annotated[str, typer.Option(help="The language that the models read.")] = "de",
-    target: Annotated[str, typer.Option(help="The language that they write.")] = "en",
+    source: Annotated[str, typer.Option(help="Source language.")] = "de",
+    target: Annotated[str, typer.Option(help="Target language.")] = "en",
     threads: Threads = None,
-    page: Annotated[Path | None, typer.Option(help="Put the tables into this page, in place of those there.")] = None,
+    page: Annotated[Path | None, typer.Option(help="Replace the tables in this page.")] = None,
     json_file: JsonFile = None,
 ) -> None:
     """Compare searches on a split of Multi30k."""
     names, labels = parse_searches(searches), system_names(runs)
     if page is not None:
         read_page(page)  # fail before the measurements, not after them
-    sources, references = (side[:lines] for side in pairs(folder, FILES[split], source, target))
+    sources, references = (side[:lines] for side in read_split(folder, FILES[split], source, target))
     use_threads(threads)
     for run in runs:
         for name in names:

@@ -61,17 +61,17 @@ class Row(NamedTuple):
 
 
 def engines(model: Path, kind: Kind) -> tuple[Backend, Backend]:
-    """Without the shortlist, and with it."""
-    made = []
+    """Return the backend without and with the shortlist."""
+    backends = []
     for shortlist in (False, True):
 
         def load(shortlist: bool = shortlist) -> Backend:
             return load_translator(model, device="cpu", beam=kind.beam, shortlist=shortlist)
 
         name: BackendName = "torch" if kind.precision is None else "ctranslate2"
-        wish = BackendOptions(name, kind.precision, kind.beam, (), shortlist)
-        made.append(select_backend(model, wish, load).backend)
-    return made[0], made[1]
+        options = BackendOptions(name, kind.precision, kind.beam, (), shortlist)
+        backends.append(select_backend(model, options, load).backend)
+    return backends[0], backends[1]
 
 
 def measure_kind(model: Path, kind: Kind, pairs: Sequence[tuple[str, str]], rounds: int) -> Row:
@@ -121,10 +121,10 @@ def main(
     model: Annotated[Path, typer.Argument(help="A run or model folder that has a shortlist.")],
     source: Annotated[Path, typer.Argument(help="Lines to translate.")],
     reference: Annotated[Path, typer.Argument(help="Their translations.")],
-    lines: Annotated[int | None, typer.Option(min=1, help="So many of them. Default: all.")] = None,
+    lines: Annotated[int | None, typer.Option(min=1, help="Number of lines. Default: all.")] = None,
     beam: Annotated[list[int] | None, typer.Option(min=1, help="Beam sizes. Default: 1 and 5.")] = None,
     rounds: Annotated[int, typer.Option(min=1)] = 5,
-    json: JsonFile = None,
+    json_file: JsonFile = None,
 ) -> None:
     """Translate with and without a shortlist, in turns."""
     pairs = list(islice(zip(read_lines(source), read_lines(reference), strict=True), lines))
@@ -132,8 +132,8 @@ def main(
     sizes = [len(shortlist.for_row(row)) for row in reader.encode_rows([line for line, _ in pairs]).split()]
     rows = list(rows_of(model, beam or (1, 5), pairs, rounds))
     mean = sum(sizes) / len(sizes)
-    print(f"{render(rows)}\n\n{len(pairs):,} lines of {source}; a list has {mean:,.0f} pieces on average")
-    write_json(json, {"machine": machine(), "rows": as_json(rows)})
+    print(f"{render(rows)}\n\n{len(pairs):,} lines of {source}; {mean:,.0f} shortlist tokens per line on average")
+    write_json(json_file, {"machine": machine(), "rows": as_json(rows)})
 
 
 if __name__ == "__main__":

@@ -109,13 +109,15 @@ def run_part(part: Part, options: Mapping[str, str]) -> dict[str, Any] | None:
 
 
 def main(
-    data: Annotated[Path | None, typer.Option(help="Folder of Multi30k's files. Default: what can be fetched.")] = None,
-    only: Annotated[str, typer.Option(help="The parts, with commas between them.")] = EVERY,
-    model: Annotated[Path | None, typer.Option(help="A run of Multi30k, for parts that translate with one.")] = None,
-    student: Annotated[Path | None, typer.Option(help="What weft distill made, for the part that compares it.")] = None,
-    rounds: Annotated[int | None, typer.Option(min=1, help="Of every part. Default: as each part has them.")] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="Folder of Multi30k's files. Default: downloaded or random data.")
+    ] = None,
+    only: Annotated[str, typer.Option(help="Comma-separated parts.")] = EVERY,
+    model: Annotated[Path | None, typer.Option(help="A run trained on Multi30k, for the part `files`.")] = None,
+    student: Annotated[Path | None, typer.Option(help="The --out of weft distill, for the part `student`.")] = None,
+    rounds: Annotated[int | None, typer.Option(min=1, help="Rounds of every part. Default: that of each part.")] = None,
     threads: Annotated[int, typer.Option(min=1)] = 2,
-    page: Annotated[Path | None, typer.Option(help="Put the table into this page, in place of the one there.")] = None,
+    page: Annotated[Path | None, typer.Option(help="Replace the table in this page.")] = None,
     json_file: JsonFile = None,
 ) -> None:
     """Measure the speed of Weft against its peers."""

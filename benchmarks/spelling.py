@@ -1,20 +1,19 @@
-"""Spelling correction on a test set of Norvig's: letters to letters, and letters to whole words.
+"""Spelling correction on Norvig's test set: characters to characters, and characters to whole words.
 
-From the root of the repository; FOLDER is made, with the data and the runs, and used again if it is there:
+From the root of the repository; FOLDER receives the data and the runs, and existing ones are reused:
 
     python -m benchmarks.spelling TESTSET FOLDER --minutes 25 --json spelling.json
-    python -m benchmarks.spelling TESTSET FOLDER RUN...          # models that are trained already
+    python -m benchmarks.spelling TESTSET FOLDER RUN...          # models that are already trained
 
-TESTSET is norvig.com/spell-testset1.txt, with lines such as "receipt: receit reciet": 270 misspellings. Norvig's own
-corrector, which looks for the most frequent word at most two edits away, is right at once for 75 % of them ("How to
-Write a Spelling Corrector", norvig.com/spell-correct.html). The list of misspellings that codespell holds out is the
-second test.
+TESTSET is norvig.com/spell-testset1.txt: 270 misspellings, in lines such as "receipt: receit reciet". Norvig's own
+corrector, which chooses the most frequent word within two edits, is correct for 75 % of them ("How to Write a Spelling
+Corrector", norvig.com/spell-correct.html). The second test set is the held-out part of codespell's list.
 
-The models learn from the rest of codespell's list, and from misspellings of frequent words that are made in its
-manner (`weft noise --learn-from`), of frequent words more. Norvig's corrector knows a list of words; so the model that
-writes letters is scored a second time with `translate.word_list`, the list of the words that it was trained on.
-Misspellings of the tests are taken out of both. Frequencies are those of symspellpy's list (MIT): Google Books n-grams
-(CC BY 3.0) of the words in SCOWL. Intervals are Wilson's, 95 %.
+The training data is the rest of codespell's list, and generated misspellings of frequent words, by an error model
+learned from that list (as `weft noise --learn-from`); the more frequent a word, the more misspellings. Norvig's
+corrector has a word list, so the character model is also scored with `translate.word_list`, the words of its training
+data. Misspellings of the test sets are excluded from the training data. Word frequencies are from symspellpy's list
+(MIT): Google Books n-grams (CC BY 3.0) of the words in SCOWL. Intervals are 95 % Wilson intervals.
 """
 
 from __future__ import annotations
@@ -28,6 +27,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 from benchmarks.command_line import JsonFile, log, run_command, write_json
+from benchmarks.markdown import table
 from benchmarks.summary_statistics import Proportion
 
 import weft
@@ -54,27 +54,27 @@ FREQUENCIES = DatasetWheel(
 )
 WORDS = "words.txt"
 PUBLISHED = 75.0  # percent of TESTSET, by Norvig's corrector
-BEAM = 20  # where a list of words holds the search: most of the likeliest beginnings lead to no word
-FEWEST = 8  # copies of a rare word
-CLEAN = 0.02  # of the copies are right, so that the models have seen right words; the tests have none
+BEAM = 20  # with a word list, since most of the likeliest prefixes lead to no word
+MIN_COPIES = 8  # of a rare word
+CLEAN = 0.02  # share of correct words in the generated data; the test sets have none
 
 
 class Case(NamedTuple):
-    """A misspelling and the words that are right for it."""
+    """A misspelling and its accepted corrections."""
 
     wrong: str
     right: tuple[str, ...]
 
 
-class Made(NamedTuple):
-    """What is made for training: misspellings of so many frequent words, with so many mistakes in the mean."""
+class GenerationSettings(NamedTuple):
+    """Generated training data: number of frequent words, and mean number of errors per misspelling."""
 
     words: int
     errors: float
 
 
-class Removed(NamedTuple):
-    """Pairs that were taken out, since the tests ask for them."""
+class ExcludedPairs(NamedTuple):
+    """Number of pairs excluded because their misspelling is in a test set."""
 
     of_list: int
     of_noise: int
@@ -84,69 +84,68 @@ class Removed(NamedTuple):
 
 
 def read_testset(path: Path) -> list[Case]:
-    """Lines of a right word, a colon and its misspellings; one that stands there twice counts twice, as Norvig's."""
+    """Read lines such as "receipt: receit reciet". A repeated misspelling counts twice, as in Norvig's evaluation."""
     cases = []
     for number, line in enumerate(read_lines(path), start=1):
         right, colon, wrong = line.partition(":")
         if line.strip() and not colon:
-            raise UserError(f"{path}, line {number}: wanted a word, a colon and its misspellings, got no colon")
+            raise UserError(f"{path}, line {number}: has no colon. Write a word, a colon and its misspellings")
         cases += [Case(word, (right.strip(),)) for word in wrong.split()]
     if not cases:
-        raise UserError(f"{path}: there are no misspellings in it")
+        raise UserError(f"{path}: contains no misspellings")
     return cases
 
 
 def read_held_out_list(path: Path) -> list[Case]:
-    """Lines of a misspelling and the words that are right for it, with tabs between."""
+    """Read lines of a misspelling and its corrections, separated by tabs."""
     rows = (line.split("\t") for line in read_lines(path))
     return [Case(wrong, tuple(right)) for wrong, *right in rows]
 
 
 def read_frequencies(lines: Iterable[str]) -> dict[str, int]:
-    """Lines of a word, a space and how often it was counted."""
+    """Read lines of a word, a space and its count."""
     return {word: int(count) for word, _, count in (line.partition(" ") for line in lines)}
 
 
 def copies(count: int) -> int:
-    """20 of a word that was counted a million times: what is read more is written, and misspelled, more."""
-    return max(FEWEST, round(20 * math.pow(count / 1e6, 0.4)))
+    """Return how often to misspell a word with this count: 20 times for a million, and more for frequent words."""
+    return max(MIN_COPIES, round(20 * math.pow(count / 1e6, 0.4)))
 
 
 def words_to_learn(frequencies: Mapping[str, int], listed: Collection[str], size: int) -> Iterator[CleanLine]:
-    """The most frequent words, and those with a known misspelling, each as often as it should be misspelled."""
+    """Yield the `size` most frequent words and the listed ones, each with its number of copies."""
     chosen = set(nlargest(size, frequencies, key=frequencies.__getitem__)) | set(listed)
     for number, word in enumerate(sorted(chosen), start=1):
-        yield CleanLine(word, number, copies(frequencies[word]) if word in frequencies else FEWEST)
+        yield CleanLine(word, number, copies(frequencies[word]) if word in frequencies else MIN_COPIES)
 
 
 def without(pairs: Iterable[tuple[str, str]], held_out: Collection[str]) -> list[tuple[str, str]]:
     return [pair for pair in pairs if casefold_key(pair[0]) not in held_out]
 
 
-def write_data(folder: Path, corpus: DatasetFolder, held_out: Collection[str], made: Made) -> None:
-    """train.tsv, valid.tsv, all right words, and what was taken out."""
+def write_data(folder: Path, corpus: DatasetFolder, held_out: Collection[str], settings: GenerationSettings) -> None:
+    """Write train.tsv, valid.tsv, the word list, and the number of excluded pairs."""
     listed = list(Corpus([corpus.train]).pairs())
     kept = without(listed, held_out)
     frequencies = read_frequencies(download_lines(FREQUENCIES))
-    words = list(words_to_learn(frequencies, {right for _, right in kept}, made.words))
+    words = list(words_to_learn(frequencies, {right for _, right in kept}, settings.words))
     noise = TypoPairs(
-        words, TypoGenerator(learn_error_model(kept, "codespell"), errors=made.errors, clean=CLEAN), held_out
+        words, TypoGenerator(learn_error_model(kept, "codespell"), errors=settings.errors, clean=CLEAN), held_out
     )
     with new_folder(folder) as new:
         write_tsv(new / "train.tsv", [*kept, *noise])
         write_tsv(new / "valid.tsv", without(Corpus([corpus.valid]).pairs(), held_out))
         write_tsv(new / WORDS, ([word.text] for word in words))
-        removed = Removed(len(listed) - len(kept), noise.excluded)
-        write_atomically(new / "removed.json", json.dumps(removed._asdict()).encode())
+        excluded = ExcludedPairs(len(listed) - len(kept), noise.excluded)
+        write_atomically(new / "excluded.json", json.dumps(excluded._asdict()).encode())
 
 
 def check_no_leak(train: Path, held_out: Collection[str], testset: Path) -> None:
-    """The data may have been made for another test set."""
+    """Raise UserError if the training data contains misspellings of the test sets."""
     leaked = sum(casefold_key(wrong) in held_out for wrong, _ in Corpus([train]).pairs())
     if leaked:
         raise UserError(
-            f"{train} holds {leaked:,} pairs whose misspelling {testset} asks for: it was made for another test set. "
-            "Give another FOLDER"
+            f"{train}: {leaked:,} misspellings are in {testset} or codespell's test set. Give another FOLDER"
         )
 
 
@@ -154,7 +153,7 @@ def check_no_leak(train: Path, held_out: Collection[str], testset: Path) -> None
 
 
 def train(name: str, folder: Path, minutes: float) -> Path:
-    """The run of this name in the folder, trained unless it is there."""
+    """Train the recipe of this name, unless its run exists; return the run folder."""
     run = folder / name
     if run.exists():
         return run
@@ -168,14 +167,14 @@ def train(name: str, folder: Path, minutes: float) -> Path:
     )
 
 
-def writes_letters(translator: Translator) -> bool:
-    """And not whole words."""
+def is_character_model(translator: Translator) -> bool:
+    """Whether the output tokens are characters."""
     (pieces,) = translator.trained.target_tokenizer.encode(["the"])
     return len(pieces) == len("the")
 
 
 def count_right(cases: Sequence[Case], outputs: Iterable[Translation]) -> Proportion:
-    """How many cases are right at once."""
+    """Count the cases whose best output is an accepted correction."""
     right = sum(output.text in case.right for case, output in zip(cases, outputs, strict=True))
     return Proportion(right, len(cases))
 
@@ -185,27 +184,27 @@ def count_all(translator: Translator, tests: Mapping[str, Sequence[Case]]) -> di
 
 
 def score(run: Path, tests: Mapping[str, Sequence[Case]], words: Path) -> Iterator[tuple[str, dict[str, Proportion]]]:
-    """The rows of a model: as it is; and if it writes letters, held to the words of the file."""
+    """Yield the table rows of a model: without a word list and, for a character model, with it."""
     translator = weft.load(run)
     yield run.name, count_all(translator, tests)
-    if writes_letters(translator):
-        held = weft.load(run, beam=BEAM, overrides=[f"translate.word_list={dump_yaml_inline(str(words))}"])
-        yield f"{run.name}, held to a list of words, beam {BEAM}", count_all(held, tests)
+    if is_character_model(translator):
+        constrained = weft.load(run, beam=BEAM, overrides=[f"translate.word_list={dump_yaml_inline(str(words))}"])
+        yield f"{run.name}, word list, beam {BEAM}", count_all(constrained, tests)
 
 
 # --- Report --------------------------------------------------------------------------------------------------------
 
 
 def render(rows: Mapping[str, Mapping[str, Proportion]], tests: Mapping[str, Sequence[Case]]) -> str:
-    """A table in Markdown: the share that is right at once, with its interval."""
-    titles = ["model", *(f"{test}, {len(cases):,} misspellings" for test, cases in tests.items())]
+    """Return a Markdown table of the accuracies with their intervals."""
+    header = ["model", *(f"{test}, {len(cases):,} misspellings" for test, cases in tests.items())]
     published = ["Norvig 2007, as published", f"{PUBLISHED:.0f} %", *[""] * (len(tests) - 1)]
-    lines = [titles, ["---"] * len(titles), published]
-    lines += [[name, *(shown(rights[test]) for test in tests)] for name, rights in rows.items()]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+    return table(
+        header, [published, *([name, *(format_share(row[test]) for test in tests)] for name, row in rows.items())]
+    )
 
 
-def shown(share: Proportion) -> str:
+def format_share(share: Proportion) -> str:
     low, high = share.interval()
     return f"{100 * share.value():.1f} % ({100 * low:.1f} to {100 * high:.1f})"
 
@@ -215,36 +214,36 @@ def as_record(share: Proportion) -> dict[str, float]:
     return {"right": share.right, "cases": share.total, "share": share.value(), "low": low, "high": high}
 
 
-def as_json(rows: Mapping[str, Mapping[str, Proportion]], removed: Removed) -> dict[str, Any]:
+def as_json(rows: Mapping[str, Mapping[str, Proportion]], excluded: ExcludedPairs) -> dict[str, Any]:
     models = {name: {test: as_record(share) for test, share in shares.items()} for name, shares in rows.items()}
-    return {"removed": removed._asdict(), "models": models}
+    return {"excluded": excluded._asdict(), "models": models}
 
 
 def main(
     testset: Annotated[Path, typer.Argument(help="norvig.com/spell-testset1.txt")],
-    folder: Annotated[Path, typer.Argument(help="Where data and runs are kept; made if it is not there.")],
-    runs: Annotated[list[Path] | None, typer.Argument(help="Trained models to score; else two are trained.")] = None,
-    minutes: Annotated[float, typer.Option(min=0.1, help="Training of each model.")] = 25.0,
-    words: Annotated[int, typer.Option(min=1, help="How many frequent words are misspelled.")] = 30_000,
-    errors: Annotated[float, typer.Option(min=1.0, help="Mistakes in a word that is misspelled for training.")] = 1.3,
+    folder: Annotated[Path, typer.Argument(help="Folder for the data and the runs; existing ones are reused.")],
+    runs: Annotated[list[Path] | None, typer.Argument(help="Trained models to score. Default: train two.")] = None,
+    minutes: Annotated[float, typer.Option(min=0.1, help="Training time of each model.")] = 25.0,
+    words: Annotated[int, typer.Option(min=1, help="Number of frequent words to misspell.")] = 30_000,
+    errors: Annotated[float, typer.Option(min=1.0, help="Mean number of errors in a generated misspelling.")] = 1.3,
     json_file: JsonFile = None,
 ) -> None:
-    """Train two models to correct spelling, and test them on misspellings that they have not seen."""
+    """Train two models to correct spelling, and score them on held-out misspellings."""
     norvig = read_testset(testset)
     corpus = download_dataset(CODESPELL, folder / "codespell", log)
     tests = {"Norvig": norvig, "codespell": read_held_out_list(corpus.test)}
     held_out = {casefold_key(case.wrong) for cases in tests.values() for case in cases}
     data = folder / "data"
     if not data.exists():
-        write_data(data, corpus, held_out, Made(words, errors))
+        write_data(data, corpus, held_out, GenerationSettings(words, errors))
     check_no_leak(data / "train.tsv", held_out, testset)
-    removed = Removed(**json.loads((data / "removed.json").read_text("utf-8")))
-    log(f"taken out of codespell's list: {removed.of_list:,} pairs; of generated ones: {removed.of_noise:,}")
+    excluded = ExcludedPairs(**json.loads((data / "excluded.json").read_text("utf-8")))
+    log(f"excluded pairs: {excluded.of_list:,} of codespell's list, {excluded.of_noise:,} generated ones")
     rows: dict[str, dict[str, Proportion]] = {}
     for run in runs or [train(name, folder, minutes) for name in RECIPES]:
         rows.update(score(run, tests, data / WORDS))
-    print(render(rows, tests))
-    write_json(json_file, as_json(rows, removed))
+    print(render(rows, tests), end="")
+    write_json(json_file, as_json(rows, excluded))
 
 
 if __name__ == "__main__":

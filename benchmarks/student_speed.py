@@ -4,8 +4,8 @@ From the root of the repository, after `weft distill TEACHER --out STUDENT`:
 
     python -m benchmarks.student_speed --student STUDENT --json student.json
 
-The teacher is measured with its own search and with the student's, the student too, and with its shortlist; each with
-CTranslate2 in int8 where that says the same. `weft distill` prints the same table when it ends.
+Teacher and student are measured with both models' searches, the student also with its shortlist; each with CTranslate2
+in int8 if its outputs are the same. `weft distill` prints the same table at its end.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ def main(
     os.environ["OMP_NUM_THREADS"] = str(threads)  # CTranslate2's workers; torch has read it already
     use_threads(threads)
     folder = StudentFolder(student)
-    with open_display() as shown:
-        table = compare_with_teacher(folder, shown, "cpu")
+    with open_display() as display:
+        table = compare_with_teacher(folder, display, "cpu")
     if table is None:
         raise UserError(f"{student}: has no test set to translate")
     print(table)

@@ -1,4 +1,4 @@
-"""From file to file with torch: `weft translate --backend torch` against OpenNMT-py and Hugging Face's generate.
+"""File-to-file translation with torch: `weft translate --backend torch` against OpenNMT-py and transformers.
 
 From the root of the repository:
 
@@ -58,7 +58,7 @@ SOURCE = "train.en"
 
 
 class Work(NamedTuple):
-    """What is translated: a file of lines, and the same as rows of ids; with the same weights by all."""
+    """The lines to translate, also as rows of ids, and the weights that all engines use."""
 
     source: Path
     rows: list[list[int]]  # longest first
@@ -73,14 +73,14 @@ class Work(NamedTuple):
         return translate(self.model, self.source, output, ["--backend", "torch", *settings], self.threads)
 
     def peer(self, engine: Engine, python: Path, rows: Sequence[list[int]], batching: Batching) -> Turn:
-        """From the start of a process to its end."""
+        """Time a peer from process start to end."""
         with TemporaryDirectory() as name:
             folder = Path(name)
             engine.write_weights(folder, self.weights, SHAPE, self.tokenizer)
             self.job(rows, batching).write(folder)
             turn = time_process_in(folder, engine.label, engine.command(python), self.threads)
             if len(read_answer(folder).outputs) != len(rows):
-                raise UserError(f"{engine.label} has lost lines")
+                raise UserError(f"{engine.label}: the number of output lines differs from the number of input lines")
         return turn
 
     def job(self, rows: Sequence[list[int]], batching: Batching) -> Job:
@@ -102,11 +102,11 @@ class Work(NamedTuple):
 
 
 def prepare(data: Path, count: int, pieces: int, folder: Path, threads: int) -> Work:
-    """The tokenizer is learned from the training set, as a recipe of Multi30k has it."""
+    """Train the tokenizer of the Multi30k recipe, and write the lines and a model with random weights."""
     recipe = load_recipe(RECIPE, [f"data.folder={data}", f"text.source={{type: bpe, vocab_size: {pieces}}}"])
     tokenizer, _ = train_tokenizers(recipe.text, recipe.data.splits()["train"].pairs(), recipe.train.seed)
     if not is_tokenizer(tokenizer):
-        raise UserError(f"{RECIPE}: reads no text")
+        raise UserError(f"{RECIPE}: the source is not text")
     source, model = folder / "source.txt", folder / "model"
     rows = [row.tolist() for row in tokenizer.encode_rows(first_lines(data / SOURCE, count, source)).split()]
     weights = draw_weights(SHAPE, tokenizer)
@@ -115,7 +115,7 @@ def prepare(data: Path, count: int, pieces: int, folder: Path, threads: int) -> 
 
 
 def measure(work: Work, found: Mapping[Engine, Path], rounds: int) -> dict[str, Any]:
-    """Each peer with its best batches."""
+    """Measure Weft, and each peer with its best batch size."""
     best = {engine: best_batching(work, engine, python) for engine, python in found.items()}
     programs: dict[str, TimedProgram] = {"Weft": work.weft}
     for engine, python in found.items():
@@ -130,7 +130,7 @@ def measure(work: Work, found: Mapping[Engine, Path], rounds: int) -> dict[str, 
 
 def best_batching(work: Work, engine: Engine, python: Path) -> Batching:
     """Try all batch sizes on every TRIED-th row, which covers all lengths."""
-    log(f"{engine.label}: which batch size is its best")
+    log(f"{engine.label}: finding its best batch size")
     part = work.rows[::TRIED]
     programs = {name: partial(work.peer, engine, python, part, batching) for name, batching in BATCHINGS.items()}
     return BATCHINGS[fastest(programs)]
@@ -153,20 +153,20 @@ def render(facts: Mapping[str, Any], figures: Mapping[str, Any]) -> str:
         ]
         for name, peer in peers
     ]
-    header = ["", "batches of", "lines/s", "Weft / it", "the same by processor time"]
+    header = ["", "batches of", "lines/s", "Weft / it", "by CPU time"]
     return "\n".join([heading.format(**facts), "", table(header, rows)])
 
 
 def main(
     data: Annotated[Path, typer.Option(help="Folder of Multi30k: train.en, train.de and its test set.")],
-    lines: Annotated[int, typer.Option(min=1, help="How many are translated.")] = 20_000,
-    vocabulary: Annotated[int, typer.Option(min=300, help="Pieces of the joint BPE.")] = 10_000,
+    lines: Annotated[int, typer.Option(min=1, help="Number of lines.")] = 20_000,
+    vocabulary: Annotated[int, typer.Option(min=300, help="Vocabulary size of the joint BPE.")] = 10_000,
     rounds: Annotated[int, typer.Option(min=1)] = 2,
     threads: Annotated[int, typer.Option(min=1)] = 2,
     environments: Annotated[Path, typer.Option(help="Folder of the peers' environments.")] = FOLDER,
     json_file: JsonFile = None,
 ) -> None:
-    """Measure the torch engine from file to file."""
+    """Measure file-to-file translation with torch."""
     found = installed([engine for engine in engines(threads) if engine.name in PEERS], environments)
     with TemporaryDirectory() as folder:
         work = prepare(data.absolute(), lines, vocabulary, Path(folder), threads)

@@ -2,7 +2,7 @@
 
 From the root of the repository:
 
-    python -m benchmarks.training_speed                                  # a made corpus, lengths as in Multi30k
+    python -m benchmarks.training_speed                                  # random corpus, lengths as in Multi30k
     python -m benchmarks.training_speed --data FOLDER --json speed.json  # the recipe's own files in FOLDER
 
 The peer is plain torch: nn.Transformer, nn.Embedding, nn.Dropout, F.cross_entropy over all logits.
@@ -60,19 +60,19 @@ RECIPE = RECIPES_FOLDER / "multi30k-en-de.yaml"
 
 
 class Task(NamedTuple):
-    """What is trained, and on what."""
+    """Recipe, vocabularies and training batches."""
 
     recipe: Recipe
     source: Vocabulary
     target: Vocabulary
-    batches: list[Batch]  # a batch an update
+    batches: list[Batch]  # one per update
 
 
 # --- The two sides -------------------------------------------------------------------------------------------------
 
 
 class WeftTraining:
-    """An update as `weft train` does it."""
+    """Trains with the same update as `weft train`."""
 
     def __init__(self, task: Task):
         self.settings = settings = task.recipe.train
@@ -97,12 +97,12 @@ class WeftTraining:
 
 
 def not_needed(*_: object) -> Never:
-    """Cross-entropy needs no text and no other model."""
-    raise UserError("this benchmark is for an objective that needs neither text nor another model, as cross-entropy")
+    """Stand in for resources that cross-entropy does not use."""
+    raise UserError("this objective needs texts or another model. Give a recipe with cross-entropy")
 
 
 class TorchTraining:
-    """The same update in plain torch."""
+    """Trains with the same update in plain torch."""
 
     def __init__(self, task: Task):
         node = to_dict(task.recipe, REGISTRY)
@@ -165,9 +165,9 @@ class TorchTransformer(nn.Module):
 
 
 def torch_transformer(encoder: dict[str, Any], decoder: dict[str, Any], dim: int) -> nn.Transformer:
-    """torch's own, with the sizes and dropout rates of a recipe's encoder and decoder."""
+    """Return torch's Transformer with the sizes and dropout rates of a recipe's encoder and decoder."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="enable_nested_tensor")  # of use only outside training
+        warnings.filterwarnings("ignore", message="enable_nested_tensor")  # it matters only in evaluation
         transformer = nn.Transformer(
             dim,
             encoder["heads"],
@@ -180,7 +180,7 @@ def torch_transformer(encoder: dict[str, Any], decoder: dict[str, Any], dim: int
         )
     for part in transformer.modules():
         if isinstance(part, nn.MultiheadAttention):
-            part.dropout = encoder["attention_dropout"]  # torch gives it the rate of the other places
+            part.dropout = encoder["attention_dropout"]  # nn.Transformer uses one rate everywhere
     return transformer
 
 
@@ -210,30 +210,30 @@ SIDES: Mapping[str, Callable[[Task], Side]] = {"weft": WeftTraining, "torch": To
 
 @contextmanager
 def read_task(path: Path, data: Path | None, updates: int) -> Iterator[Task]:
-    """The recipe with its first batches, from the files in `data` or a made corpus."""
-    with TemporaryDirectory() as made:
-        overrides = [f"data.folder={data}"] if data else make_corpus(Path(made))
+    """Yield the recipe with its first batches, from the files in `data` or a random corpus."""
+    with TemporaryDirectory() as folder:
+        overrides = [f"data.folder={data}"] if data else make_corpus(Path(folder))
         recipe = load_recipe(path, [*overrides, "data.valid=[]", "data.test=[]", "train.gradient_accumulation=1"])
-        with open_display() as shown:
-            prepared = prepare_data(recipe, None, shown, CPU_RANK)
+        with open_display() as display:
+            prepared = prepare_data(recipe, None, display, CPU_RANK)
         settings = recipe.train
         batches = BatchLoader(prepared.train.cache, settings.batch_tokens, settings.seed, noise=prepared.noise)
-        taken = [batch for _, [batch] in islice(iterate_updates(batches, DataCursor(), 1), updates)]
-        yield Task(recipe, prepared.source.vocabulary(), prepared.target.vocabulary(), taken)
+        first = [batch for _, [batch] in islice(iterate_updates(batches, DataCursor(), 1), updates)]
+        yield Task(recipe, prepared.source.vocabulary(), prepared.target.vocabulary(), first)
 
 
 def make_corpus(folder: Path, pairs: int = 29_000, vocabulary: int = 8_000) -> list[str]:
-    """Write random words in sentences as long as Multi30k's are in 8,000 joint pieces; returns the settings to use it.
+    """Write sentences of random words; return the settings to use them.
 
-    There the logarithm of an English sentence's length has mean 2.61 and deviation 0.32, that of the German sentence's
-    length over it 0.02 and 0.18.
+    Lengths are distributed as in Multi30k with 8,000 joint pieces: log n of English is normal with mean 2.61 and
+    standard deviation 0.32, log of the ratio German / English with 0.02 and 0.18.
     """
-    draws = np.random.default_rng(1)
-    source = draws.normal(2.61, 0.32, pairs)
-    target = source + draws.normal(0.02, 0.18, pairs)
+    generator = np.random.default_rng(1)
+    source = generator.normal(2.61, 0.32, pairs)
+    target = source + generator.normal(0.02, 0.18, pairs)
     for name, logarithms in (("train.source", source), ("train.target", target)):
         lengths = np.exp(logarithms).round().astype(int).clip(1, 60)
-        words = np.split(draws.integers(vocabulary, size=lengths.sum()), lengths.cumsum()[:-1])
+        words = np.split(generator.integers(vocabulary, size=lengths.sum()), lengths.cumsum()[:-1])
         lines = "".join(" ".join(map(str, row)) + "\n" for row in words)
         (folder / name).write_text(lines, encoding="utf-8")
     return [
@@ -266,7 +266,7 @@ def train_and_measure(name: str, task: Task, threads: int) -> float | None:
 
 
 def make_report(rounds: Rounds, sizes: Mapping[str, int], memory: Mapping[str, float | None]) -> dict[str, Any]:
-    """The medians over the rounds of each side and, if there is a peer, the ratio within each round."""
+    """Summarize the rounds of each side and, if there is a peer, the ratio within each round."""
     report: dict[str, Any] = {
         name: {
             "parameters": sizes[name],
@@ -287,7 +287,7 @@ HEADER = "          parameters   target tokens/s (min - max)  s/update  last los
 
 
 def render(facts: Mapping[str, Any], report: Mapping[str, Any]) -> str:
-    """The report as a plain table."""
+    """Return the report as a plain table."""
     lines = [
         "{recipe} on {data}".format(**facts),
         "{cpu}, {cores} cores, {threads} threads, torch {torch}, Python {python}".format(**facts),
@@ -297,40 +297,40 @@ def render(facts: Mapping[str, Any], report: Mapping[str, Any]) -> str:
         *(row(name, report[name]) for name in SIDES if name in report),
     ]
     if "ratio" not in report:
-        return "\n".join([*lines, "", "no peer: nn.Transformer is not a model of this shape"])
+        return "\n".join([*lines, "", "no peer: nn.Transformer cannot represent this model"])
     ratio = f"weft / torch: {format_range(report['ratio'], '.2f')}, the median over the rounds"
     return "\n".join([*lines, "", ratio])
 
 
 def row(name: str, side: Mapping[str, Any]) -> str:
-    shown, peak = format_range(side["tokens_per_second"], ",.0f"), side["peak_memory_mib"]
+    speed, peak = format_range(side["tokens_per_second"], ",.0f"), side["peak_memory_mib"]
     memory = "-" if peak is None else f"{peak:,.0f}"
     return (
-        f"{name:<8}{side['parameters']:>12,}{shown:>30}{side['seconds_per_update']:>10.3f}"
+        f"{name:<8}{side['parameters']:>12,}{speed:>30}{side['seconds_per_update']:>10.3f}"
         f"{side['last_loss']:>11.3f}{memory:>10}"
     )
 
 
 def main(
-    recipe: Annotated[Path, typer.Option(help="What is trained.")] = RECIPE,
-    data: Annotated[Path | None, typer.Option(help="Folder of the recipe's files. Default: a made corpus.")] = None,
+    recipe: Annotated[Path, typer.Option(help="Recipe to train.")] = RECIPE,
+    data: Annotated[Path | None, typer.Option(help="Folder of the recipe's files. Default: a random corpus.")] = None,
     rounds: RoundCount = 9,
     updates: Updates = 5,
     warm_up: WarmUp = 5,
     threads: Threads = None,
-    memory: Annotated[bool, typer.Option(help="Measure peak memory too, each side in a process of its own.")] = True,
+    memory: Annotated[bool, typer.Option(help="Also measure peak memory, each side in its own process.")] = True,
     json_file: JsonFile = None,
 ) -> None:
-    """Measure the training speed of a recipe, against plain torch if nn.Transformer has the same shape."""
+    """Measure the training speed of a recipe, and of plain torch if nn.Transformer can represent the model."""
     use_threads(threads)
-    facts = machine() | {"recipe": recipe.stem, "data": str(data) if data else "a made corpus"}
+    facts = machine() | {"recipe": recipe.stem, "data": str(data) if data else "a random corpus"}
     facts |= {"rounds": rounds, "updates": updates, "warm_up": warm_up}
     with read_task(recipe, data, warm_up + rounds * updates) as task:
         sides = {name: make(task) for name, make in SIDES.items() if name == "weft" or has_peer(task.recipe)}
         turns = measure(sides, task.batches, warm_up, updates)
         sizes = {name: count_parameters(side.model) for name, side in sides.items()}
-        few = task._replace(batches=task.batches[:warm_up])
-        peaks = {name: peak_memory(name, few, torch.get_num_threads()) for name in sides} if memory else {}
+        short_task = task._replace(batches=task.batches[:warm_up])
+        peaks = {name: peak_memory(name, short_task, torch.get_num_threads()) for name in sides} if memory else {}
     report = make_report(turns, sizes, peaks)
     print(render(facts, report))
     write_json(json_file, {"setting": facts, "figures": report})

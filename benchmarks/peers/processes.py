@@ -46,21 +46,21 @@ def run(name: str, command: list[str], folder: Path, threads: int) -> ProcessRes
 
 def watch(process: subprocess.Popen[bytes]) -> tuple[float | None, ...]:
     """Wait for the process and sample its memory, which /proc shows only while it runs."""
-    most: dict[str, float] = {}
+    peaks: dict[str, float] = {}
     while True:
-        for name, held in memory_of(process.pid).items():
-            most[name] = max(held, most.get(name, 0.0))
+        for name, size in memory_of(process.pid).items():
+            peaks[name] = max(size, peaks.get(name, 0.0))
         try:
             process.wait(PAUSE)
         except subprocess.TimeoutExpired:
             continue
-        return tuple(map(most.get, MEMORIES))
+        return tuple(map(peaks.get, MEMORIES))
 
 
-def memory_of(number: int) -> dict[str, float]:
+def memory_of(process: int) -> dict[str, float]:
     """Return MiB of each of MEMORIES; empty if the process has ended or without /proc."""
     try:
-        status = Path(f"/proc/{number}/status").read_text(encoding="utf-8")
+        status = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
     except OSError:
         return {}
     fields = (line.partition(":") for line in status.split("\n"))

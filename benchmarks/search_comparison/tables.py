@@ -58,10 +58,10 @@ def percent(share: Proportion) -> str:
 
 
 def settings_table(searches: Sequence[str]) -> str:
-    def shown(search: str) -> str:
+    def options(search: str) -> str:
         return " ".join(f'`--set "{setting}"`' for setting in SEARCHES[search])
 
-    return table(["search", "options"], [[search, shown(search)] for search in searches])
+    return table(["search", "options"], [[search, options(search)] for search in searches])
 
 
 def signatures(row: Row) -> str:

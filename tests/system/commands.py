@@ -3,6 +3,7 @@
 The processes are forked from a fork server that has imported everything already, so each starts quickly.
 """
 
+import gc
 import multiprocessing
 import os
 import signal
@@ -19,10 +20,13 @@ from typing import NamedTuple
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(
     [
+        "weft.cli.main",
         "weft.training.training_run",
         "weft.inference.evaluation",
         "weft.inference.translation_io",
         "weft.serve.server",
+        "matplotlib.figure",
+        "matplotlib.style",
         "sacrebleu.metrics",
         "torch._dynamo",
     ]
@@ -133,6 +137,7 @@ def _run(
     environment: Mapping[str, str],
 ) -> None:
     """In the new process: run `weft ARGUMENTS`."""
+    gc.freeze()  # a collection of the fork server's objects would take longer than most commands
     import torch
 
     from weft.cli.main import main

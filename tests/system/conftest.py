@@ -1,7 +1,5 @@
-"""Session fixtures: a toy corpus, models trained on it, damaged inputs, and a temporary token cache."""
+"""Session fixtures: a toy corpus, models trained on it, and damaged inputs."""
 
-import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,18 +7,6 @@ import pytest
 from system import toys
 from system.bad_inputs import write_bad_inputs
 from system.commands import weft
-
-
-@pytest.fixture(scope="session", autouse=True)
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Keep the token cache of the tests apart from the user's own."""
-    before = os.environ.get("WEFT_CACHE")
-    os.environ["WEFT_CACHE"] = str(tmp_path_factory.mktemp("cache"))
-    yield
-    if before is None:
-        del os.environ["WEFT_CACHE"]
-    else:
-        os.environ["WEFT_CACHE"] = before
 
 
 @pytest.fixture(scope="session")

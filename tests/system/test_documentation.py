@@ -12,8 +12,8 @@ from random import Random
 import pytest
 import typer
 from typer.main import get_command_name
+from typer.testing import CliRunner
 
-from system.commands import weft
 from system.toys import sentence
 from weft.cli.main import app
 
@@ -96,7 +96,7 @@ def test_every_command_and_option_is_in_the_reference() -> None:
     for words in commands_of(app):
         name = " ".join(words)
         assert re.search(rf"^## weft {name}\b", reference, re.MULTILINE), f"weft {name}"
-        help_text = weft(*words, "--help").out.decode("utf-8")
+        help_text = CliRunner().invoke(app, [*words, "--help"], prog_name="weft").output
         assert f"weft {name} [OPTIONS]" in help_text
         for option in set(re.findall(r"--[a-z-]+", help_text)) - {"--help"}:
             assert f"`{option}" in reference, f"weft {name} {option}"

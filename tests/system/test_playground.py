@@ -2,8 +2,6 @@
 
 import math
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -296,10 +294,3 @@ class TestInBrowser:
         assert docs.errors == []  # nothing violates the content security policy
         assert {url for url in requested if not url.startswith(server.address)} == set()
         docs.page.close()
-
-    def test_screenshot_benchmark_saves_eight_images(self, server: Server, tmp_path: Path) -> None:
-        command = [sys.executable, "-m", "benchmarks.screenshots", server.address, SENTENCE, str(tmp_path)]
-        result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-        assert result.returncode == 0, result.stderr
-        images = [Path(line) for line in result.stdout.split("\n")[:-1]]
-        assert len({path.read_bytes() for path in images}) == 8

@@ -201,7 +201,7 @@ def test_highly_compressed_file_is_decompressed_in_blocks(tmp_path: Path, suffix
 
 @pytest.mark.parametrize("suffix", ["", *COMPRESS])
 def test_overlong_line_is_rejected(tmp_path: Path, suffix: str) -> None:
-    path = write(tmp_path / f"a.tsv{suffix}", b"one\ttwo\nthree\tfour\n" + bytes(2**25))
+    path = write(tmp_path / f"a.tsv{suffix}", b"one\ttwo\nthree\tfour\n" + bytes(2**24 + 2**20))
     assert f"a.tsv{suffix}, line 3: more than 16 MiB without a line end" in error_message(path)
     with pytest.raises(UserError, match="line 3: more than 16 MiB without a line end"):
         list(read_raw_lines(path))

@@ -88,7 +88,7 @@ class Case:
         self.excluded = [[random_phrase(draws, 2) for _ in range(draws.randint(1, 3))] for _ in range(sentences)]
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", [0, 1, 2, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(3, 10))])
 def test_every_requirement_is_met(seed: int) -> None:
     case, toy = Case(seed, 100), Toy(seed, VOCABULARY, end=1.0)
     step, state = require_phrases(toy, toy.start(100), case.rows, JOINS, case.limit, case.ordered)

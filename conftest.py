@@ -1,7 +1,8 @@
-"""Settings for every test."""
+"""Settings for every test: one thread, a temporary token cache, and no skipped tests in continuous integration."""
 
 import os
 import signal
+from collections.abc import Iterator
 
 import pytest
 import torch
@@ -16,8 +17,16 @@ torch.set_num_threads(1)  # the models here are tiny, and tests run side by side
 
 @pytest.fixture(autouse=True)
 def one_thread() -> None:
-    """Whatever a test before this one did: CTranslate2 sets the number of the thread that it is called from."""
+    """Undo what an earlier test did: CTranslate2 sets the number of threads of the thread that calls it."""
     torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep the token cache of the tests apart from the user's own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WEFT_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
 
 
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as in the background of a shell: tests press Ctrl-C
@@ -28,7 +37,7 @@ if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:  # as under nohup: tests c
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """In continuous integration nothing may be missing: a skipped test is a failure there."""
+    """Fail if CI is set and a test was skipped."""
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     if reporter is None or not os.environ.get("CI"):
         return

@@ -1,27 +1,19 @@
-"""The combined speed benchmark: starts each part, reports failures, and joins the figures."""
+"""The combined speed benchmark: options of its parts, and the rows made of their figures."""
 
 import importlib
 import inspect
-import json
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 from benchmarks import speeds
-from benchmarks.machine import machine
-from benchmarks.markdown import BEGIN, END
 from benchmarks.speed_rows import (
     beam_search_rows,
     precision_rows,
-    render,
     student_rows,
     toolkit_rows,
     torch_rows,
 )
 from benchmarks.summary_statistics import summarize
-
-from weft.core.errors import UserError
 
 
 def speed(tokens: float, **more: Any) -> dict[str, Any]:
@@ -34,7 +26,6 @@ TOOLKITS = {
     "weft bfloat16": speed(600, share=summarize([0.4]), ratios={}),
     "opennmt": speed(100, share=summarize([0.2]), ratios={"weft": summarize([3.0]), "weft bfloat16": summarize([6.0])}),
 }
-REPORT = {"setting": {}, "figures": TORCH}
 ENGINES = {
     "Weft": {"1": speed(10, ratio=None), "128": speed(40, ratio=None)},
     "CTranslate2, 1 x 2": {"1": speed(20, ratio=summarize([0.5])), "128": speed(80, ratio=summarize([0.5]))},
@@ -80,67 +71,6 @@ def test_student_is_compared_with_its_teacher() -> None:
         "2",
         "4.00 (4.00 - 4.00)",
     ]
-
-
-def test_table_contains_shares() -> None:
-    (first, *_) = toolkit_rows("training", TOOLKITS)
-    lines = render(machine() | {"data": "here"}, [first]).split("\n")
-    assert lines[2] == "| training | opennmt | 300 tokens/s | 100 | 3.00 | 50% | 1,000 | 1,000 |"
-    assert lines[-2].endswith("data: here.")
-
-
-@pytest.fixture
-def parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Replace the parts by one that writes a report and one that fails."""
-    good = f"import sys; open(sys.argv[-1], 'w').write({json.dumps(REPORT)!r})"
-    script_parts = [script_part("good", good), script_part("bad", "raise SystemExit(2)")]
-    monkeypatch.setattr(speeds, "PARTS", script_parts)
-    monkeypatch.setattr(speeds, "NAMES", [part.name for part in script_parts])
-
-
-def script_part(name: str, code: str) -> speeds.Part:
-    class ScriptPart(speeds.Part):
-        def command(self, options: object) -> list[str]:
-            return [sys.executable, "-c", code]
-
-    return ScriptPart(name, "training", "none", (), torch_rows)
-
-
-@pytest.mark.usefixtures("parts")
-def test_failed_part_does_not_affect_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = tmp_path / "bench.json"
-    with pytest.raises(UserError, match="these parts failed, for the reasons above: bad"):
-        speeds.main(only="good,bad", json_file=file)
-    assert json.loads(file.read_text()) == {"good": REPORT}
-    assert "| training | plain torch | 300 tokens/s | 200 |" in capsys.readouterr().out
-
-
-@pytest.mark.usefixtures("parts")
-def test_page_contains_the_table(tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
-    page.write_text(f"before\n{BEGIN}old\n{END}after\n")
-    speeds.main(only="good", page=page)
-    assert page.read_text().startswith(f"before\n{BEGIN}|")
-    assert "old" not in page.read_text()
-    with pytest.raises(UserError, match="there is no such file"):
-        speeds.main(only="good", page=tmp_path / "none.md")
-
-
-@pytest.mark.usefixtures("parts")
-def test_parts_are_selected_by_name(tmp_path: Path) -> None:
-    speeds.main(only="good", json_file=tmp_path / "bench.json")
-    with pytest.raises(UserError, match="'worse' is no part: write some of good, bad"):
-        speeds.main(only="good,worse")
-
-
-@pytest.mark.usefixtures("parts")
-def test_part_with_missing_options_is_skipped(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    incomplete = speeds.PARTS[1]._replace(needs=("data", "threads"))
-    monkeypatch.setattr(speeds, "PARTS", [incomplete])
-    speeds.main(only="bad")
-    assert "bad is left out: it needs --data\n" in capsys.readouterr().err
 
 
 def test_options_are_passed_to_every_part() -> None:

@@ -5,12 +5,25 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+import torch
 import yaml
-from benchmarks.peers import environments, joeynmt, opennmt, processes, weft_toolkit
+from benchmarks.peer_speed import toolkits
+from benchmarks.peers import joeynmt, opennmt, processes, weft_toolkit
 from benchmarks.peers.data import SIDES, Pieces, piece_name, read_recipe, write_pieces
-from benchmarks.peers.environments import MARKER, NotInstalledError, Pins, python_of
+from benchmarks.peers.environments import Pins
+from benchmarks.peers.matmul_limit import (
+    BLOCK,
+    Buffers,
+    Matmul,
+    Step,
+    mean_step,
+    measure,
+    run_in_blocks,
+    run_whole,
+    step_matmuls,
+)
 from benchmarks.peers.processes import OUTPUT, memory_of, run
-from benchmarks.peers.report import Round, Turn, make_report, render
+from benchmarks.peers.report import Round, Turn, make_report
 from benchmarks.peers.rounds import Comparison, take_round
 from benchmarks.peers.shapes import Cell, Recurrent, Score, Transformer
 from benchmarks.peers.toolkit import Figures, Job, Toolkit, Training
@@ -20,6 +33,7 @@ from weft.core.errors import UserError
 from weft.models.build import build_model
 from weft.models.model import count_parameters
 
+TINY = Transformer(layers=3, dim=8, hidden=20, heads=2, dropout=0.1)
 LINES = {
     "de": "Ein Mann schläft.\n\nZwei Hunde\u2028laufen.\nEin Hund.\n",
     "en": "A man sleeps.\nNobody.\nTwo dogs run.\nA dog.\n",
@@ -73,11 +87,6 @@ def test_tokens_contain_no_white_space(pieces: Pieces) -> None:
     text = pieces.words.read_text(encoding="utf-8")
     assert text.split() == text.split("\n")[:-1]
     assert [piece_name(7, piece) for piece in ("▁dog", "a\u2028b", "\u00a0", "")] == ["▁dog", "<7>", "<7>", "<7>"]
-
-
-def test_missing_files_are_reported(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"train\.de"):
-        write_pieces(read_recipe("multi30k-de-en-luong.yaml", tmp_path, 300), tmp_path)
 
 
 # --- Configuration of each toolkit ---------------------------------------------------------------------------------
@@ -182,37 +191,6 @@ def test_incomplete_run_is_rejected(job: Job[Recurrent]) -> None:
 # --- Environments and processes ------------------------------------------------------------------------------------
 
 
-class Constrained(Pins):
-    """Pins whose constraints file is this file."""
-
-    @property
-    def constraints(self) -> Path:
-        return Path(__file__)
-
-
-def test_environment_is_rebuilt_only_when_its_pins_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[Path] = []
-
-    def install(pins: Pins, place: Path, python: Path) -> None:
-        place.mkdir(exist_ok=True)
-        made.append(python)
-
-    monkeypatch.setattr(environments, "install", install)
-    first, second = Constrained("peer", (("a==1",),)), Constrained("peer", (("a==2",),))
-    assert python_of(first, tmp_path) == tmp_path / "peer" / "bin" / "python"
-    python_of(first, tmp_path)
-    assert len(made) == 1
-    python_of(second, tmp_path)
-    assert len(made) == 2
-
-
-def test_failed_installation_is_reported_and_not_marked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "executable", "/bin/false")
-    with pytest.raises(NotInstalledError, match="peer cannot be installed here"):
-        python_of(Constrained("peer", ()), tmp_path)
-    assert not (tmp_path / "peer" / MARKER).exists()
-
-
 def test_process_gets_its_threads_and_its_output_is_captured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The process ends once its memory was measured after it printed, however busy the machine is."""
 
@@ -233,11 +211,6 @@ def test_process_gets_its_threads_and_its_output_is_captured(tmp_path: Path, mon
         assert 1 < ran.anonymous < ran.peak < 200
 
 
-def test_failed_process_is_reported_with_its_output(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"toolkit failed with code 7(.|\n)*the reason"):
-        run("toolkit", [sys.executable, "-c", "import sys; print('the reason'); sys.exit(7)"], tmp_path, 1)
-
-
 # --- Report --------------------------------------------------------------------------------------------------------
 
 
@@ -246,10 +219,6 @@ def test_ratios_are_computed_within_rounds() -> None:
     assert report["other"]["ratios"]["weft"] == {"median": 2.0, "min": 1.5, "max": 4.0, "rounds": [2.0, 4.0, 1.5]}
     assert report["weft"]["peak_memory_mib"] == 100.0
     assert report["other"]["share"] is None
-    table = render(["heading"], report, ["weft"]).split("\n")
-    assert "| 300 (200 - 400) |" in table[4]
-    assert table[4].endswith("| - |")
-    assert "| 2.00 (1.50 - 4.00) |" in table[5]
 
 
 def test_share_of_the_maximum_is_computed_within_rounds() -> None:
@@ -257,7 +226,6 @@ def test_share_of_the_maximum_is_computed_within_rounds() -> None:
     report = make_report(rounds, ["weft"], {"weft": [400.0, 500.0], "other": [400.0, 500.0]})
     assert report["weft"]["share"]["rounds"] == [0.5, 0.8]
     assert report["other"]["share"]["rounds"] == [0.25, 0.2]
-    assert "| 65% (50% - 80%) |" in render([], report, ["weft"])
 
 
 def test_peer_that_failed_in_a_round_is_excluded() -> None:
@@ -288,11 +256,70 @@ def test_failed_peer_is_reported_and_others_continue(
     assert "bad failed with code 3" in capsys.readouterr().err
 
 
-def test_failure_of_weft_ends_the_benchmark(transformer_job: Job[Transformer]) -> None:
-    ours = script("ours", "raise SystemExit(3)", None)
-    with pytest.raises(UserError, match="ours failed with code 3"):
-        take_round(Comparison({ours: Path(sys.executable)}, transformer_job.training, transformer_job.pieces, 1), 0)
-
-
 def script(name: str, code: str, pins: Pins | None) -> Toolkit[Transformer]:
     return Toolkit(name, pins, lambda _: ["-c", code], lambda _, printed: Figures(1, float(len(printed)), 1.0))
+
+
+# --- Limit of the speed, and variants of Weft ------------------------------------------------------------------------
+
+
+def test_longer_side_of_a_step_fits_the_token_budget() -> None:
+    pieces = Pieces(Path(), pairs=10, vocabulary=50, source_tokens=80, target_tokens=120)
+    assert mean_step(pieces, 100) == Step(sentences=8, source=8, target=12)
+    assert mean_step(pieces, 5).sentences == 1
+
+
+def test_operations_are_six_per_weight_and_token_plus_attention() -> None:
+    step, vocabulary = Step(sentences=4, source=5, target=7), 50
+    sources, targets = 4 * 5, 4 * 7
+    encoder = 3 * (4 * 8 * 8 + 2 * 8 * 20)
+    decoder_per_target, decoder_per_source = 3 * (6 * 8 * 8 + 2 * 8 * 20), 3 * 2 * 8 * 8
+    weights = sources * (encoder + decoder_per_source) + targets * (decoder_per_target + vocabulary * 8)
+    attention = 3 * 4 * 2 * 8 * (5 * 5 + 7 * 7 + 7 * 5)  # layers, sentences, scores and values, width
+    assert sum(product.operations for product in step_matmuls(TINY, vocabulary, step)) == 6 * (weights + attention)
+
+
+def test_blockwise_product_matches_the_full_product() -> None:
+    x, weight = torch.randn(2 * BLOCK + 3, 4), torch.randn(4, 6)
+    found = []
+    for way in (run_whole, run_in_blocks):
+        places = Buffers(torch.zeros(len(x), 6), torch.zeros_like(x), torch.zeros_like(weight))
+        way(x, weight, places)
+        found.append(places)
+    torch.testing.assert_close(found[0].dx, found[1].dx)
+    torch.testing.assert_close(found[0].dweight, found[1].dweight)
+
+
+def test_rates_are_consistent() -> None:
+    step = Step(sentences=2, source=3, target=5)
+    parts = [Matmul(2, 10, 8, 8), Matmul(1, 5, 4, 3, batch=4)]
+    found = measure(parts, step, torch.float32)
+    operations = sum(product.operations for product in parts)
+    assert found.gigaflops * 1e9 * step.tokens / found.tokens_per_second == pytest.approx(operations)
+
+
+def test_toolkits_are_chosen_by_name_and_precision() -> None:
+    names = [toolkit.name for toolkit in toolkits("weft, opennmt", "float32,bfloat16")]
+    assert names == ["weft", "weft bfloat16", "opennmt"]
+    assert [toolkit.precision for toolkit in toolkits("joeynmt", "bfloat16")] == ["float32"]
+    assert [toolkit.name for toolkit in toolkits("weft", "float32", parts=4)] == ["weft", "weft in 4 parts"]
+
+
+def test_recipe_has_the_requested_precision(tmp_path: Path) -> None:
+    pieces = Pieces(tmp_path, pairs=10, vocabulary=50, source_tokens=80, target_tokens=120)
+    job = Job(Training(TINY, updates=1), pieces, tmp_path)
+    (toolkit,) = toolkits("weft", "bfloat16")
+    settings = yaml.safe_load(Path(toolkit.command(job)[3]).read_text())
+    assert settings["train"]["precision"] == "bfloat16"
+
+
+def test_accumulated_batches_have_the_same_size(tmp_path: Path) -> None:
+    pieces = Pieces(tmp_path, pairs=10, vocabulary=50, source_tokens=80, target_tokens=120)
+    job = Job(Training(TINY, updates=1, batch_tokens=4096), pieces, tmp_path)
+    recipes = [
+        yaml.safe_load(Path(toolkit.command(job)[3]).read_text()) for toolkit in toolkits("weft", "float32", parts=4)
+    ]
+    assert [(recipe["train"]["batch_tokens"], recipe["train"]["gradient_accumulation"]) for recipe in recipes] == [
+        (4096, 1),
+        (1024, 4),
+    ]
