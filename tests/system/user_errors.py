@@ -129,7 +129,7 @@ TRAINING_COMMANDS: dict[str, list[UserErrorCase]] = {
         case(
             "vocabulary too small for bytes",
             [*TRAIN, "text.source={type: bpe, vocab_size: 9}"],
-            "vocab_size 9 leaves no room beside the 256 tokens",
+            "vocab_size 9 is too small: 256 tokens are reserved",
         ),
         case(
             "float16 on CPU",

@@ -214,7 +214,7 @@ def test_vocabulary_size_is_an_upper_bound(kind: type[BPETokenizerTrainer]) -> N
 
 
 def test_vocabulary_size_without_room_is_rejected() -> None:
-    with pytest.raises(UserError, match="vocab_size 256 leaves no room beside the 256 tokens"):
+    with pytest.raises(UserError, match="vocab_size 256 is too small: 256 tokens are reserved"):
         BPETokenizerTrainer(vocab_size=256).train(LINES)
 
 

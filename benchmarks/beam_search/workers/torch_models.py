@@ -18,7 +18,7 @@ def fill(model: nn.Module, arrays: Arrays) -> None:
     with torch.no_grad():
         for name, array in arrays.items():
             if places[name].shape != array.shape:
-                raise ValueError(f"{name}: got {array.shape}, wanted {tuple(places[name].shape)}")
+                raise ValueError(f"{name}: got {array.shape}, expected {tuple(places[name].shape)}")
             places[name].copy_(torch.from_numpy(array))
 
 

@@ -233,7 +233,7 @@ def _fallback_tokens(byte_fallback: bool) -> list[str]:
 def _trainable_size(vocab_size: int, reserved: Sequence[str]) -> int:
     if vocab_size <= len(reserved):
         raise UserError(
-            f"vocab_size {vocab_size} leaves no room beside the {len(reserved)} tokens for unknown text. Increase "
+            f"vocab_size {vocab_size} is too small: {len(reserved)} tokens are reserved for unknown text. Increase "
             "vocab_size, or set byte_fallback: false (character, bpe, unigram)."
         )
     return vocab_size - len(reserved)
