@@ -140,7 +140,8 @@ class Postprocessor:
         first, end = self.source.offsets(line)[position]
         start = first + len(line[first:end]) - len(line[first:end].lstrip())
         word = next((match[0] for match in WORD_PATTERN.finditer(line) if match.start() <= start < match.end()), None)
-        if word is None or not _unknown_is_word(self.target):
+        two_unknown = self.target.decode([[cast(int, self.target.unknown_id)] * 2])[0]
+        if word is None or " " not in two_unknown:  # the unknown token stands for a letter, not for a word
             word = line[first:end].strip()
         return look_up_word(word, self.options.dictionary)
 
@@ -174,8 +175,3 @@ def _is_utf8(text: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-def _unknown_is_word(tokenizer: Tokenizer) -> bool:
-    """Whether the unknown token stands for a word, not for a letter."""
-    return " " in tokenizer.decode([[cast(int, tokenizer.unknown_id)] * 2])[0]

@@ -108,7 +108,14 @@ class Translation:
             "text": self.text,
             "score": finite_or_none(self.score),
             "truncated": self.truncated,
-            "alternatives": [_alternative_record(alternative) for alternative in self.alternatives],
+            "alternatives": [
+                {
+                    **alternative._asdict(),
+                    "score": finite_or_none(alternative.score),
+                    "ranking_score": finite_or_none(alternative.ranking_score),
+                }
+                for alternative in self.alternatives
+            ],
         }
         optional = {
             "constraints": [check._asdict() for check in self.constraint_checks] or None,
@@ -116,7 +123,11 @@ class Translation:
             "confidence": self.confidence,
             "alignment": None if self.alignment is None else self.aligned_words,
             "attention": None if self.attention is None else self.attention._asdict(),
-            "top_tokens": [[_candidate_record(one) for one in candidates] for candidates in self.top_tokens] or None,
+            "top_tokens": [
+                [{"token": token, "score": finite_or_none(score)} for token, score in candidates]
+                for candidates in self.top_tokens
+            ]
+            or None,
         }
         return record | {name: value for name, value in optional.items() if value is not None}
 
@@ -190,18 +201,9 @@ def format_line(result: Translation | TranslatedParagraph, *, as_json: bool) -> 
     return (json.dumps(result.record(), ensure_ascii=False) if as_json else result.text) + "\n"
 
 
-def finite_or_none(score: float) -> float | None:
+def finite_or_none(score: float | None) -> float | None:
     """The score for JSON, which has no infinity."""
-    return score if isfinite(score) else None
-
-
-def _alternative_record(alternative: Alternative) -> dict[str, object]:
-    score, rank = finite_or_none(alternative.score), alternative.ranking_score
-    return {**alternative._asdict(), "score": score, "ranking_score": None if rank is None else finite_or_none(rank)}
-
-
-def _candidate_record(candidate: TokenCandidate) -> dict[str, object]:
-    return {"token": candidate.token, "score": finite_or_none(candidate.score)}
+    return score if score is not None and isfinite(score) else None
 
 
 def _shorten(line: str) -> str:

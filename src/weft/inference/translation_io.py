@@ -125,20 +125,17 @@ def read_sources(backend: Backend, source: Path | None) -> Iterator[str]:
 
 def image_paths(file: Path, names: Iterable[str]) -> Iterator[str]:
     """The paths of the images that a file lists, one per line, relative to its folder."""
-    return (_image_path(file, name, number) for number, name in enumerate(names, start=1))
-
-
-def _image_path(file: Path, name: str, number: int) -> str:
-    try:
-        return resolve_listed_file(file, name, number)
-    except UserError as error:
-        image, tab, _ = name.partition("\t")
-        if not tab:
-            raise
-        raise UserError(
-            f"{file}, line {number}: should be the name of an image, but there is a tab after {image}. "
-            "To score a table of images and texts: weft evaluate MODEL TEST.tsv"
-        ) from error
+    for number, name in enumerate(names, start=1):
+        try:
+            yield resolve_listed_file(file, name, number)
+        except UserError as error:
+            image, tab, _ = name.partition("\t")
+            if not tab:
+                raise
+            raise UserError(
+                f"{file}, line {number}: should be the name of an image, but there is a tab after {image}. "
+                "To score a table of images and texts: weft evaluate MODEL TEST.tsv"
+            ) from error
 
 
 def report_truncated(numbers: Sequence[int], limit: int, codec: Codec, unit: str = "sources") -> None:
