@@ -43,7 +43,7 @@ from weft.inference.ensemble import SINGLE_MODEL, Ensemble
 from weft.inference.mbr import MBRSelector
 from weft.inference.parallel_batches import BatchWorkers, cancellable_step, make_batch_workers
 from weft.inference.postprocessor import DEFAULT_OUTPUT, OutputOptions, Postprocessor, token_candidates
-from weft.inference.span_protection import SpanProtector
+from weft.inference.span_protection import translate_with_protected_spans
 from weft.inference.step_functions import model_steps, shortlist_steps
 from weft.inference.translation import EMPTY_OUTPUT, FAILED_OUTPUT, Translation, translate_paragraphs
 from weft.inference.translation_analysis import TranslationAnalysis
@@ -261,7 +261,8 @@ class Translator:
         numbers = range(first, first + len(requests))
         if not any(request.protect for request in requests):
             return self._translate(requests, numbers)
-        return SpanProtector(self._translate, self.can_satisfy, self.output_options.alignment)(requests, numbers)
+        with_alignment = self.output_options.alignment
+        return translate_with_protected_spans(requests, numbers, self._translate, self.can_satisfy, with_alignment)
 
     def _translate(self, requests: Sequence[Request], numbers: Sequence[int]) -> list[Translation]:
         """Translate lines with these numbers in the input, in batches of similar length."""

@@ -122,14 +122,19 @@ def transformer_spec(model: ModelFolder) -> TransformerSpec:
         embedding = slots[side]
         stack.scale_embeddings = _merge_scale(embedding) * (embedding["dim"] ** 0.5 if embedding["scale"] else 1.0)
         if not slots[slot]["rotary"]:
-            table = _position_table(embedding, position_count(model), weights, side)
-            stack.position_encodings.encodings = table
+            stack.position_encodings.encodings = _position_table(embedding, position_count(model), weights, side)
         _fill_stack(stack, slots[slot], weights, slot)
     for number, layer in enumerate(decoder.layer):
         _fill_cross_attention(layer.attention, weights, f"decoder.layers.{number}")
     _fill_linear(decoder.projection, weights, "head")
-    spec = TransformerSpec(encoder, decoder)
-    _set_vocabularies(spec, model)
+    spec, target, unknown = TransformerSpec(encoder, decoder), token_names(model.target), model.target.unknown_id
+    spec.register_source_vocabulary(token_names(model.source_tokenizer))
+    spec.register_target_vocabulary(target)
+    spec.config.unk_token = target[PAD if unknown is None else unknown]
+    spec.config.bos_token = spec.config.decoder_start_token = target[BOS]
+    spec.config.eos_token = target[EOS]
+    spec.config.add_source_eos = True
+    spec.config.layer_norm_epsilon = LAYER_NORM_EPSILON
     spec.validate()
     return spec
 
@@ -144,17 +149,6 @@ def _stack_options(node: RecipeNode) -> Mapping[str, Any]:
         "rotary_dim": 0 if node["rotary"] else None,  # 0: all columns of a head
         "rotary_interleave": False,  # column i is rotated with i + D/2
     }
-
-
-def _set_vocabularies(spec: TransformerSpec, model: ModelFolder) -> None:
-    target, unknown = token_names(model.target), model.target.unknown_id
-    spec.register_source_vocabulary(token_names(model.source_tokenizer))
-    spec.register_target_vocabulary(target)
-    spec.config.unk_token = target[PAD if unknown is None else unknown]
-    spec.config.bos_token = spec.config.decoder_start_token = target[BOS]
-    spec.config.eos_token = target[EOS]
-    spec.config.add_source_eos = True
-    spec.config.layer_norm_epsilon = LAYER_NORM_EPSILON
 
 
 def _merge_scale(embedding: RecipeNode) -> float:
