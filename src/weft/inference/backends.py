@@ -73,9 +73,7 @@ def process_windows(
 
 
 def batch_by_length(numbers: Iterable[int], rows: Sequence[Sized], max_tokens: int) -> Iterator[list[int]]:
-    """Sort row numbers by length, longest first, and split them into batches of at most `max_tokens` positions, EOS
-    and padding included (or of one row).
-    """
+    """Yield batches of row numbers, longest row first: one row, or at most `max_tokens` with EOS and padding."""
     batch: list[int] = []
     for number in sorted(numbers, key=lambda number: -len(rows[number])):
         if batch and (len(rows[batch[0]]) + 1) * (len(batch) + 1) > max_tokens:

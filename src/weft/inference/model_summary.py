@@ -1,6 +1,4 @@
-"""Recipes and models described for people: all defaults, JSON schema, parameters by slot, vocabulary sizes,
-results.
-"""
+"""Describes recipes and models: all defaults, JSON schema, parameters by slot, vocabulary sizes, results."""
 
 import json
 from collections.abc import Sequence

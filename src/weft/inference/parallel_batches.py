@@ -1,6 +1,4 @@
-"""Decodes several batches at once on a CPU, one thread each, instead of splitting every matrix product of one
-batch over all threads; the rest is cancelled on error or Ctrl-C.
-"""
+"""Decodes several batches at once on a CPU, one thread each, instead of every matrix product by all threads."""
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor

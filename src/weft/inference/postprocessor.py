@@ -1,6 +1,4 @@
-"""From hypotheses to text: detokenization, replacement of unknown words, word alignment, attention weights, as far
-as `OutputOptions` requests them and the model provides them.
-"""
+"""From hypotheses to text; on request with unknown words replaced, word alignment and attention weights."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,6 +1,4 @@
-"""The result of translating a line: text, score, tokens, n-best list, alignment, attention, constraint checks; and
-paragraphs of several sentences. Both as JSON records. Must not import torch.
-"""
+"""The result of translating a line, or a paragraph of several sentences; also as JSON. Must not import torch."""
 
 from __future__ import annotations
 
@@ -45,9 +43,7 @@ FAILED_OUTPUT = Alternative("", float("-inf"), (), (), finished=False)  # no out
 
 
 class ProtectedSpan(NamedTuple):
-    """A span of the source that was copied. method: the search was constrained to produce it, or the line was split at
-    the span and the translations of the parts were joined.
-    """
+    """A copied span of the source. method: a constraint of the search, or the line was split there and joined again."""
 
     kind: SpanKind
     text: str

@@ -1,6 +1,4 @@
-"""Analysis of a finished translation on request: its words, word-level attention, and the most probable tokens at
-each position, by forced decoding of its tokens.
-"""
+"""Analysis of a finished translation: its words, their attention, and the most probable tokens at each position."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Reads source lines (or image names) and writes translations to a file or standard output as they are produced;
-reports truncated lines and unmet constraints on standard error. Must not import torch.
-"""
+"""Reads source lines or image names, and writes translations as they are produced. Must not import torch."""
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence

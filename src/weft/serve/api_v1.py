@@ -1,6 +1,4 @@
-"""The v1 API: /v1/translate with constraints and details, /v1/stream as server-sent events, /v1/models,
-/v1/reload.
-"""
+"""The v1 API: /v1/translate with constraints and details, /v1/stream (server-sent events), /v1/models, /v1/reload."""
 
 from __future__ import annotations
 

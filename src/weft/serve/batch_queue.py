@@ -1,6 +1,4 @@
-"""Dynamic batching: a bounded queue that translates lines of concurrent requests together if their decode options
-agree.
-"""
+"""Dynamic batching: a bounded queue that translates lines of concurrent requests with equal options together."""
 
 from __future__ import annotations
 

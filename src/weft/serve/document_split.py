@@ -122,12 +122,13 @@ def split_text(text: str, splitter: SentenceSplitter) -> SplitDocument:
 
 def split_html(page: str, splitter: SentenceSplitter) -> SplitDocument:
     """Split a page. Markup is copied unchanged, and the text between two tags is split by itself."""
-    layouts = [
-        _escape_gaps(split_text(_unescape(segment.raw), splitter).layout, segment.raw)
-        if segment.is_text
-        else SegmentedLine((segment.raw,), ())
-        for segment in html_segments(page)
-    ]
+    layouts = []
+    for raw, is_text in html_segments(page):
+        layout = split_text(_unescape(raw) if is_text else "", splitter).layout
+        if layout.sentences:
+            layouts.append(layout._replace(gaps=tuple(escape(gap, quote=False) for gap in layout.gaps)))
+        else:  # markup, or text without a sentence, which keeps its original spelling
+            layouts.append(SegmentedLine((raw,), ()))
     return SplitDocument(_join_layouts(layouts, ""), lambda text: escape(text, quote=False))
 
 
@@ -139,13 +140,6 @@ def _join_layouts(layouts: Sequence[SegmentedLine], separator: str) -> Segmented
         gaps += others
         sentences += layout.sentences
     return SegmentedLine(tuple(gaps or [""]), tuple(sentences))
-
-
-def _escape_gaps(layout: SegmentedLine, raw: str) -> SegmentedLine:
-    """Escape the text between sentences. Text without a sentence keeps its original spelling."""
-    if not layout.sentences:
-        return SegmentedLine((raw,), ())
-    return layout._replace(gaps=tuple(escape(gap, quote=False) for gap in layout.gaps))
 
 
 def _unescape(text: str) -> str:

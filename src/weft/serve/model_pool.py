@@ -1,6 +1,4 @@
-"""The models of a server: loading with their batch queues, lookup by name or language pair, and reloading without
-downtime.
-"""
+"""The models of a server: loading with batch queues, lookup by name or language pair, reloading without downtime."""
 
 from __future__ import annotations
 

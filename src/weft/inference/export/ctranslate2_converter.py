@@ -210,9 +210,7 @@ def _fill_norm(norm: Any, weights: NumpyWeights, name: str) -> None:
 
 
 def token_names(tokenizer: Tokenizer) -> list[str]:
-    """A unique name for each id: the token with visible white space; special tokens and changed tokens get a suffix
-    if their name is taken.
-    """
+    """A unique name for each id: its token with visible white space, and a suffix if another token has that name."""
     tokens = tokenizer.raw_tokens()
     visible = ["".join(SPACE_SYMBOL if char.isspace() else char for char in token) or SPACE_SYMBOL for token in tokens]
     taken, names = set(tokens) & set(visible), list[str]()

@@ -1,6 +1,4 @@
-"""Verifies an exported model against torch: same greedy outputs and log-probabilities within a tolerance, on
-random sources of several lengths.
-"""
+"""Verifies that an exported model has the greedy outputs and log-probabilities of torch, on random sources."""
 
 from collections.abc import Iterator
 from pathlib import Path
