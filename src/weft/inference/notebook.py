@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from weft.core.codec import EOS, SPECIAL_TOKENS
 from weft.core.formatting import pluralize
 from weft.core.templates import render_template
+from weft.inference.capabilities import attention_obstacle
 from weft.text.tokenizer import SPACE_SYMBOL
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def _word_view(analysis: TranslationAnalysis, best: Alternative) -> _View:
     scores = best.token_scores
     words = [_Unit(word.name, word.text, _probability(scores[word.first : word.end])) for word in analysis.words()]
     units = [*words, _Unit(SPECIAL_TOKENS[EOS], "", _probability(scores[-1:]))]
-    obstacle = analysis.attention_obstacle()
+    obstacle = attention_obstacle(analysis.trained)
     if obstacle:
         return _View("word", units, note=f"{obstacle[0].upper()}{obstacle[1:]}.")
     attention = analysis.word_attention()

@@ -149,7 +149,12 @@ def decode_token_bytes(ids: Sequence[int], tokenizer: Tokenizer) -> list[bytes]:
     byte_ids, texts = set(tokenizer.byte_ids), list[bytes]()
     for are_bytes, run in groupby(ids, key=byte_ids.__contains__):
         tokens = tokenizer.token_bytes(run)
-        texts += [REPLACEMENT_CHARACTER] * len(tokens) if are_bytes and not _is_utf8(b"".join(tokens)) else tokens
+        if are_bytes:
+            try:
+                b"".join(tokens).decode()
+            except UnicodeDecodeError:
+                tokens = [REPLACEMENT_CHARACTER] * len(tokens)
+        texts += tokens
     return texts
 
 
@@ -165,11 +170,3 @@ def token_candidates(
 def attention_matrix(hypothesis: Hypothesis, source_length: int) -> WeightArray:
     """Attention weights [T,S] of each token, EOS last on both sides, without source padding."""
     return np.array([row[: source_length + 1] for row in hypothesis.attention], dtype=np.float64)
-
-
-def _is_utf8(text: bytes) -> bool:
-    try:
-        text.decode()
-    except UnicodeDecodeError:
-        return False
-    return True

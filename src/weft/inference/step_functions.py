@@ -1,6 +1,4 @@
-"""An encoded batch as a step function with its initial state, which searches and scorers need: decoder steps,
-mixed with CTC, restricted to a lexical shortlist, or reporting partial outputs for streaming.
-"""
+"""Step functions for searches and scorers: of the decoder, mixed with CTC, over a lexical shortlist, streaming."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -69,10 +69,7 @@ def _write_results(
     unit: str = "sources",
     alignments: BinaryIO | None = None,
 ) -> None:
-    """Write results as they come, then report lines that were truncated or have an unmet constraint.
-
-    unit: what the backend truncates. alignments: a file for the word alignments.
-    """
+    """Write results as they come; then report truncated ones (`unit` names them), and those with unmet constraints."""
     truncated, unmet = list[int](), list[int]()
 
     def lines() -> Iterator[str]:

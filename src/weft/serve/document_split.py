@@ -1,7 +1,4 @@
-"""Split plain text or HTML into sentences and the text between them, and put translations back.
-
-HTML is tokenized as browsers do (WHATWG, "Tokenization").
-"""
+"""Split plain text or HTML (tokenized as browsers do, see WHATWG) into sentences, and put translations back."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape, unescape
 from itertools import groupby
-from typing import NamedTuple
+from operator import itemgetter
 
 from weft.text.sentences import SegmentedLine, SentenceSplitter
 
@@ -37,34 +34,27 @@ MARKUP_PATTERN = re.compile(
 NUMERIC_REFERENCE = re.compile("(?<=&#)[0-9]++")
 
 
-class HtmlSegment(NamedTuple):
-    """A part of a page in its original spelling: text to translate, or anything else."""
-
-    raw: str
-    is_text: bool
-
-
-def html_segments(page: str) -> list[HtmlSegment]:
-    """Split a page into alternating text and markup, in one pass, however broken it is."""
-    runs = groupby((segment for segment in _raw_segments(page) if segment.raw), lambda segment: segment.is_text)
-    return [HtmlSegment("".join(segment.raw for segment in run), is_text) for is_text, run in runs]
+def html_segments(page: str) -> list[tuple[str, bool]]:
+    """Split a page, however broken it is, into text to translate (True) and anything else, in turn."""
+    runs = groupby((segment for segment in _raw_segments(page) if segment[0]), itemgetter(1))
+    return [("".join(raw for raw, _ in run), is_text) for is_text, run in runs]
 
 
-def _raw_segments(page: str) -> Iterator[HtmlSegment]:
-    """Yield texts, tags and comments. Markup that never ends extends to the end of the page."""
+def _raw_segments(page: str) -> Iterator[tuple[str, bool]]:
+    """Yield texts, tags and comments, and whether to translate them. Markup that never ends extends to the end."""
     position, untranslated = 0, _UntranslatedElement()
     while start_match := MARKUP_START.search(page, position):
         start = start_match.start()
-        yield HtmlSegment(page[position:start], not untranslated.depth)
+        yield page[position:start], not untranslated.depth
         markup = MARKUP_PATTERN.match(page, start)
         position = markup.end() if markup else len(page)
-        yield HtmlSegment(page[start:position], False)
+        yield page[start:position], False
         if markup and markup["name"]:
             untranslated.read_tag(markup)
             content = _raw_content(page, markup)
-            yield HtmlSegment(content, not untranslated.depth and markup["name"].lower() in TEXT_ELEMENTS)
+            yield content, not untranslated.depth and markup["name"].lower() in TEXT_ELEMENTS
             position += len(content)
-    yield HtmlSegment(page[position:], not untranslated.depth)
+    yield page[position:], not untranslated.depth
 
 
 def _raw_content(page: str, tag: re.Match[str]) -> str:

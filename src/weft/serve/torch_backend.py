@@ -26,10 +26,7 @@ InspectionTask: TypeAlias = "Callable[[Translator], str]"  # returns JSON
 
 
 class TorchBackend:
-    """Supports every request. `load` is called on first use, since torch takes seconds and memory to import.
-
-    `beam` is the default beam size; None leaves it to the model.
-    """
+    """Supports every request. Loads on first use, since torch takes seconds. `beam`: the default; None: the model's."""
 
     def __init__(self, load: Callable[[], Translator], beam: int | None):
         self._load, self._beam = load, beam

@@ -68,10 +68,7 @@ def convert_to_ctranslate2(
     shortlist: Shortlist | None = None,
     bits: WeightBits = 7,
 ) -> None:
-    """Write model.bin, config.json, the vocabularies and the shortlist into a folder.
-
-    bits: of int8 weights; 7 are safe on every processor.
-    """
+    """Write model.bin, config.json, vocabularies and shortlist into a folder. bits: of int8 weights; 7 are safe."""
     spec = transformer_spec(model)
     if precision == "int8":
         quantize_spec(spec, bits)
