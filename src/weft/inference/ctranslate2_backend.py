@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import ctranslate2
 
 from weft.checkpoints.model_folder import ModelFolder
-from weft.core.codec import EOS, NUM_SPECIAL_TOKENS, Codec
+from weft.core.codec import NUM_SPECIAL_TOKENS, Codec
 from weft.data.text_files import replace_line_breaks
 from weft.decoding.constraints.request import Request
 from weft.inference.backends import batch_by_length
@@ -127,7 +127,8 @@ class CTranslate2Backend:
     def _finish(self, window: LineWindow) -> list[Translation]:
         outputs = {row: output for batch in window.outputs for row, output in batch.result().items()}
         found = {row: output for row, output in outputs.items() if output is not None}
-        ids, done = self._target_ids, dict[int, Translation]()
+        done = {row: Translation(line, (EMPTY_OUTPUT,)) for row, line in enumerate(window.lines) if not line.strip()}
+        ids = self._target_ids
         texts = self.model.target.decode([ids[token] for token in output.tokens] for output in found.values())
         for text, (row, output) in zip(texts, found.items(), strict=True):
             score = output.rank * len(output.tokens) ** self.search.alpha
@@ -136,19 +137,20 @@ class CTranslate2Backend:
         undecided = [row for row in outputs if row not in found]
         if undecided:
             done |= zip(undecided, self.fallback([window.lines[row] for row in undecided]), strict=True)
-        return [done.get(row) or Translation(line, (EMPTY_OUTPUT,)) for row, line in enumerate(window.lines)]
+        return [done[row] for row in range(len(window.lines))]
 
     def _find(self, rows: list[int], sources: list[list[str]]) -> OutputsByRow:
         """The best outputs of a batch. rows: of the sources in their window."""
-        outputs, at_limit, end = OutputsByRow(), dict[int, tuple[list[str], int]](), self._target_names[EOS]
-        excluded = {*self._target_names[:NUM_SPECIAL_TOKENS]} - {end}  # in our searches, without renormalization
+        outputs, at_limit = OutputsByRow(), dict[int, tuple[list[str], int]]()
+        pad, bos, end = self._target_names[:NUM_SPECIAL_TOKENS]
         limits = {length: self.model.max_output_length(length + 1) for length in set(map(len, sources))}
         found = self._search(sources, max(limits.values()))
         for row, source, result in zip(rows, sources, found, strict=True):
             limit = limits[len(source)]
             reaches_limit = any(len(tokens) > limit or tokens[-1:] != [end] for tokens in result.hypotheses)
-            if not excluded.isdisjoint(chain(*result.hypotheses)) or not isfinite(result.scores[0]):
-                outputs[row] = None
+            has_excluded = not {pad, bos}.isdisjoint(chain(*result.hypotheses))
+            if has_excluded or not isfinite(result.scores[0]):
+                outputs[row] = None  # our searches exclude PAD and BOS without renormalizing
             elif not reaches_limit:
                 outputs[row] = RankedOutput(result.hypotheses[0], result.scores[0])
             elif self.shortlist is None:

@@ -91,11 +91,12 @@ def _make_table(view: _View) -> dict[str, object] | None:
     """Return a heat map of the attention, with a column of probabilities, or a single row of these, as far as known."""
     names, probabilities = [unit.name for unit in view.units], [unit.probability for unit in view.units]
     known = [probability for probability in probabilities if probability is not None]
-    if view.weights is not None:
-        caption, rows = f"Attention of each {view.kind}, in percent", list(zip(names, view.weights, strict=True))
-        return {"caption": caption, "columns": view.columns, "rows": rows, "probabilities": known and probabilities}
-    caption, rows = f"Probability of each {view.kind}, in percent", [("probability", known)]
-    return {"caption": caption, "columns": names, "rows": rows, "probabilities": []} if known else None
+    if view.weights is None:
+        caption, row = f"Probability of each {view.kind}, in percent", ("probability", known)
+        return {"caption": caption, "columns": names, "rows": [row], "probabilities": []} if known else None
+    caption = f"Attention of each {view.kind}, in percent"
+    columns, rows = view.columns, list(zip(names, view.weights, strict=True))
+    return {"caption": caption, "columns": columns, "rows": rows, "probabilities": probabilities if known else []}
 
 
 def _score_summary(translation: Translation) -> str:

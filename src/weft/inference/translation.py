@@ -104,26 +104,18 @@ class Translation:
             "text": self.text,
             "score": finite_or_none(self.score),
             "truncated": self.truncated,
-            "alternatives": [
-                {
-                    **alternative._asdict(),
-                    "score": finite_or_none(alternative.score),
-                    "ranking_score": finite_or_none(alternative.ranking_score),
-                }
-                for alternative in self.alternatives
-            ],
+            "alternatives": [_alternative_record(alternative) for alternative in self.alternatives],
         }
+        candidates = [
+            [{"token": token, "score": finite_or_none(score)} for token, score in row] for row in self.top_tokens
+        ]
         optional = {
             "constraints": [check._asdict() for check in self.constraint_checks] or None,
             "protected": [span._asdict() for span in self.protected] or None,
             "confidence": self.confidence,
             "alignment": None if self.alignment is None else self.aligned_words,
             "attention": None if self.attention is None else self.attention._asdict(),
-            "top_tokens": [
-                [{"token": token, "score": finite_or_none(score)} for token, score in candidates]
-                for candidates in self.top_tokens
-            ]
-            or None,
+            "top_tokens": candidates or None,
         }
         return record | {name: value for name, value in optional.items() if value is not None}
 
@@ -200,6 +192,11 @@ def format_line(result: Translation | TranslatedParagraph, *, as_json: bool) -> 
 def finite_or_none(score: float | None) -> float | None:
     """The score for JSON, which has no infinity."""
     return score if score is not None and isfinite(score) else None
+
+
+def _alternative_record(alternative: Alternative) -> dict[str, object]:
+    rank = finite_or_none(alternative.ranking_score)
+    return {**alternative._asdict(), "score": finite_or_none(alternative.score), "ranking_score": rank}
 
 
 def _shorten(line: str) -> str:

@@ -308,7 +308,7 @@ class Translator:
         line, best = encoded.request.text, ranked[0][0]
         post = Postprocessor(self.trained, self.output_options, line, len(encoded.rows[0]))
         alternatives = tuple(post.alternative(hypothesis, rank) for hypothesis, rank in ranked)
-        calibration = self.calibration if self.ensemble == SINGLE_MODEL else None  # does not fit others' scores
+        calibration = self.calibration if self.ensemble == SINGLE_MODEL else None  # does not fit an ensemble's scores
         return Translation(
             line,
             alternatives,

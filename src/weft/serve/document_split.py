@@ -114,11 +114,10 @@ def split_html(page: str, splitter: SentenceSplitter) -> SplitDocument:
     """Split a page. Markup is copied unchanged, and the text between two tags is split by itself."""
     layouts = []
     for raw, is_text in html_segments(page):
-        layout = split_text(_unescape(raw) if is_text else "", splitter).layout
-        if layout.sentences:
-            layouts.append(layout._replace(gaps=tuple(escape(gap, quote=False) for gap in layout.gaps)))
-        else:  # markup, or text without a sentence, which keeps its original spelling
-            layouts.append(SegmentedLine((raw,), ()))
+        layout = SegmentedLine((raw,), ())  # markup, and text without a sentence, keep their original spelling
+        if is_text and (split := split_text(_unescape(raw), splitter).layout).sentences:
+            layout = split._replace(gaps=tuple(escape(gap, quote=False) for gap in split.gaps))
+        layouts.append(layout)
     return SplitDocument(_join_layouts(layouts, ""), lambda text: escape(text, quote=False))
 
 
