@@ -36,7 +36,7 @@ def test_split_text_is_restored(text: str) -> None:
 @example("<![ ]")
 @example("x<![>")
 def test_html_segments_preserve_the_page(page: str) -> None:
-    assert "".join(run.raw for run in html_segments(page)) == page
+    assert "".join(raw for raw, _ in html_segments(page)) == page
     document = split_html(page, ENGLISH)
     document.fill(document.sentences)
 

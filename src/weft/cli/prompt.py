@@ -26,7 +26,7 @@ from weft.config.yaml_files import dump_yaml_inline
 from weft.core.errors import UserError
 from weft.core.formatting import make_printable
 from weft.decoding.constraints.request import PLAIN_READER, Request, RequestReader
-from weft.inference.capabilities import check_overrides
+from weft.inference.capabilities import attention_obstacle, check_overrides
 from weft.inference.loader import override_translator_search
 from weft.inference.translation import Translation
 from weft.inference.translation_io import read_input_lines
@@ -193,7 +193,7 @@ def _show_attention(state: PromptState, _argument: str) -> PromptAnswer:
     analysis = _require_translation(state).analysis
     if analysis is None:
         raise UserError("this translation has no attention to show")
-    obstacle = analysis.attention_obstacle()
+    obstacle = attention_obstacle(analysis.trained)
     if obstacle:
         raise UserError(obstacle)
     return PromptAnswer(render_attention(analysis.word_attention()), state)

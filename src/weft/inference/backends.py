@@ -1,6 +1,5 @@
-"""The backend interface (lines in, translations out, in order), token-limited batches of similar length, and the
-selection between torch and CTranslate2: CTranslate2 is used only where its output equals torch's. Must not
-import torch.
+"""The backend interface, batches of similar length, and the selection between torch and CTranslate2, which is used
+only where its output equals torch's. Must not import torch.
 """
 
 from __future__ import annotations
@@ -45,24 +44,18 @@ class Backend(Protocol):
 
     def stream(self, lines: Iterable[str | Request]) -> Iterator[Translation]:
         """Translate lines as they are read; memory does not grow with their number."""
-        ...
 
     def max_source_length(self) -> int:
         """The most source tokens that it reads."""
-        ...
 
     def unbuffered(self) -> Backend:
         """The same backend, which answers a line before it reads the next."""
-        ...
 
 
 def process_windows(
     items: Iterable[ItemT], size: int, process: Callable[[list[ItemT], int], Iterable[ResultT]]
 ) -> Iterator[ResultT]:
-    """Process items `size` at a time, given with the number of the first one, and yield the results.
-
-    A LineError becomes a UserError with the number of its line.
-    """
+    """Process `size` items at a time, given with the number of the first; report the number of a line with an error."""
     remaining, done = iter(items), 0
     while window := list(islice(remaining, size)):
         try:
@@ -73,9 +66,7 @@ def process_windows(
 
 
 def batch_by_length(numbers: Iterable[int], rows: Sequence[Sized], max_tokens: int) -> Iterator[list[int]]:
-    """Sort row numbers by length, longest first, and split them into batches of at most `max_tokens` positions, EOS
-    and padding included (or of one row).
-    """
+    """Yield batches of row numbers, longest row first: one row, or at most `max_tokens` with EOS and padding."""
     batch: list[int] = []
     for number in sorted(numbers, key=lambda number: -len(rows[number])):
         if batch and (len(rows[batch[0]]) + 1) * (len(batch) + 1) > max_tokens:

@@ -210,9 +210,9 @@ DEFAULT_BEAM: RecipeNode = {  # defaults of decoding/beam.py, which needs torch;
 
 def unsupported_by_onnx(model: ModelFolder) -> list[str]:
     """All reasons why a model cannot be exported to ONNX; none if it can."""
-    reasons = (
-        [] if model.source.modality == "text" else [f"text.source is {model.source.modality}: only text is supported"]
-    )
+    modality, reasons = model.source.modality, list[str]()
+    if modality != "text":
+        reasons.append(f"text.source is {modality}: only text is supported")
     for slot, supported in EXPORTED_SLOTS.items():
         if model.slots[slot]["type"] != supported:
             reasons.append(f"model.{slot} is {model.slots[slot]['type']}: only {supported} is supported")
@@ -232,18 +232,17 @@ def unsupported_by_ctranslate2(model: ModelFolder) -> list[str]:
         has_positions = embedding.get("positions") is not None
         if embedding["type"] == "tokens" and has_positions and embedding["merge"] not in ("sum", "mean"):
             reasons.append(f"model.{embedding_slot}.merge is {embedding['merge']}: only sum and mean are supported")
-        if stack["type"] == "transformer":
-            reasons += _unsupported_stack(f"model.{stack_slot}", stack, has_positions)
+        if stack["type"] != "transformer":
+            continue
+        slot, window, activation = f"model.{stack_slot}", stack["attention_window"], stack["activation"]
+        if stack["rotary"] and has_positions:
+            reasons.append(f"{slot}.rotary is true, and the embedding has positions too: only one of them is supported")
+        if window is not None:
+            reasons.append(f"{slot}.attention_window is {window}: only full attention is supported")
+        if activation not in CTRANSLATE2_ACTIVATIONS:
+            listed = ", ".join(CTRANSLATE2_ACTIVATIONS)
+            reasons.append(f"{slot}.activation is {activation}: only {listed} are supported")
     return reasons
-
-
-def _unsupported_stack(slot: str, stack: RecipeNode, has_positions: bool) -> Iterator[str]:
-    if stack["rotary"] and has_positions:
-        yield f"{slot}.rotary is true, and the embedding has positions too: only one of them is supported"
-    if stack["attention_window"] is not None:
-        yield f"{slot}.attention_window is {stack['attention_window']}: only full attention is supported"
-    if stack["activation"] not in CTRANSLATE2_ACTIVATIONS:
-        yield f"{slot}.activation is {stack['activation']}: only {', '.join(CTRANSLATE2_ACTIVATIONS)} are supported"
 
 
 class CTranslate2Search(NamedTuple):
@@ -286,8 +285,7 @@ def _search_node(translate: RecipeNode, beam: int | None) -> RecipeNode:
 
 
 def _setting_differences(translate: RecipeNode) -> Iterator[str]:
-    nested = {"fusion.model": translate["fusion"]["model"], "mbr.samples": translate["mbr"]["samples"]}
-    values = translate | nested
+    values = {**translate, "fusion.model": translate["fusion"]["model"], "mbr.samples": translate["mbr"]["samples"]}
     for name, neutral in NEUTRAL_SETTINGS.items():
         if values[name] != neutral:
             yield f"translate.{name} is {values[name]}"

@@ -11,11 +11,11 @@ import os
 import platform
 import sys
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from math import isfinite
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import ctranslate2
 
 from weft.checkpoints.model_folder import ModelFolder
-from weft.core.codec import EOS, NUM_SPECIAL_TOKENS, Codec
+from weft.core.codec import NUM_SPECIAL_TOKENS, Codec
 from weft.data.text_files import replace_line_breaks
 from weft.decoding.constraints.request import Request
 from weft.inference.backends import batch_by_length
@@ -71,16 +71,12 @@ class CTranslate2Backend:
     library: Callable[[], Any]
     fallback: Callable[[Sequence[str]], list[Translation]]
     buffer_size: int
-    workers: int
+    concurrency: int
     shortlist: Shortlist | None = None
 
     @property
     def source_codec(self) -> Codec:
         return self.model.source
-
-    @property
-    def concurrency(self) -> int:
-        return self.workers
 
     def max_source_length(self) -> int:
         return self.model.max_source_length
@@ -91,7 +87,7 @@ class CTranslate2Backend:
     def stream(self, lines: Iterable[str | Request]) -> Iterator[Translation]:
         """Translate lines as they are read; unless unbuffered, one window ahead."""
         texts, pending = (Request.of(line).text for line in lines), deque[LineWindow]()
-        pool = ThreadPoolExecutor(self.workers + 1, "weft-batch")  # so that a batch is always ready for a worker
+        pool = ThreadPoolExecutor(self.concurrency + 1, "weft-batch")  # so that a batch is always ready for a worker
         try:
             while window := list(islice(texts, self.buffer_size)):
                 pending.append(self._start(window, pool))
@@ -130,33 +126,31 @@ class CTranslate2Backend:
 
     def _finish(self, window: LineWindow) -> list[Translation]:
         outputs = {row: output for batch in window.outputs for row, output in batch.result().items()}
+        found = {row: output for row, output in outputs.items() if output is not None}
         done = {row: Translation(line, (EMPTY_OUTPUT,)) for row, line in enumerate(window.lines) if not line.strip()}
-        done |= self._to_translations(window, {row: output for row, output in outputs.items() if output is not None})
-        undecided = [row for row, output in outputs.items() if output is None]
+        ids = self._target_ids
+        texts = self.model.target.decode([ids[token] for token in output.tokens] for output in found.values())
+        for text, (row, output) in zip(texts, found.items(), strict=True):
+            score = output.rank * len(output.tokens) ** self.search.alpha
+            best = Alternative(replace_line_breaks(text), score, (), (), finished=True)
+            done[row] = Translation(window.lines[row], (best,), truncated=window.truncated[row])
+        undecided = [row for row in outputs if row not in found]
         if undecided:
             done |= zip(undecided, self.fallback([window.lines[row] for row in undecided]), strict=True)
         return [done[row] for row in range(len(window.lines))]
 
-    def _to_translations(self, window: LineWindow, outputs: Mapping[int, RankedOutput]) -> dict[int, Translation]:
-        ids, alpha = self._target_ids, self.search.alpha
-        texts = self.model.target.decode([ids[token] for token in output.tokens] for output in outputs.values())
-        done = {}
-        for text, (row, output) in zip(texts, outputs.items(), strict=True):
-            score = output.rank * len(output.tokens) ** alpha
-            best = Alternative(replace_line_breaks(text), score, (), (), finished=True)
-            done[row] = Translation(window.lines[row], (best,), truncated=window.truncated[row])
-        return done
-
     def _find(self, rows: list[int], sources: list[list[str]]) -> OutputsByRow:
         """The best outputs of a batch. rows: of the sources in their window."""
-        outputs, at_limit, end = OutputsByRow(), dict[int, tuple[list[str], int]](), self._target_names[EOS]
+        outputs, at_limit = OutputsByRow(), dict[int, tuple[list[str], int]]()
+        pad, bos, end = self._target_names[:NUM_SPECIAL_TOKENS]
         limits = {length: self.model.max_output_length(length + 1) for length in set(map(len, sources))}
         found = self._search(sources, max(limits.values()))
         for row, source, result in zip(rows, sources, found, strict=True):
             limit = limits[len(source)]
             reaches_limit = any(len(tokens) > limit or tokens[-1:] != [end] for tokens in result.hypotheses)
-            if self._has_special_tokens(result.hypotheses) or not isfinite(result.scores[0]):
-                outputs[row] = None
+            has_excluded = not {pad, bos}.isdisjoint(chain(*result.hypotheses))
+            if has_excluded or not isfinite(result.scores[0]):
+                outputs[row] = None  # our searches exclude PAD and BOS without renormalizing
             elif not reaches_limit:
                 outputs[row] = RankedOutput(result.hypotheses[0], result.scores[0])
             elif self.shortlist is None:
@@ -196,11 +190,6 @@ class CTranslate2Backend:
             **SEARCH_OPTIONS,
         )
         return results
-
-    def _has_special_tokens(self, hypotheses: list[list[str]]) -> bool:
-        """Whether one has PAD or BOS, which our searches exclude without renormalizing."""
-        pad, bos, _ = self._target_names[:NUM_SPECIAL_TOKENS]
-        return any(pad in tokens or bos in tokens for tokens in hypotheses)
 
 
 def search_to_limit(

@@ -83,10 +83,12 @@ class Ensemble:
         """
         if self.others:
             parts, states = [WeightedStep(step, self.weights[0])], [state]
+            own_encoding = own.source_tokenizer.fingerprint, own.max_source_length
             for number, (other, weight) in enumerate(zip(self.others, self.weights[1:], strict=True)):
                 source = pad_rows([row[number] for row in rows]).to(own.device)
                 other_step, other_state = model_steps(other.model, source, other.recipe.translate.ctc_weight)
-                parts.append(WeightedStep(other_step, weight, same_positions=_encoding(other) == _encoding(own)))
+                encoding = other.source_tokenizer.fingerprint, other.max_source_length
+                parts.append(WeightedStep(other_step, weight, same_positions=encoding == own_encoding))
                 states.append(other_state)
             step, state = combine_steps(parts, ENSEMBLE_MEANS[self.mean]), join_states(*states)
         if self.fused is not None:
@@ -99,11 +101,6 @@ class Ensemble:
 
 
 SINGLE_MODEL = Ensemble()
-
-
-def _encoding(trained: TrainedModel) -> tuple[str, int]:
-    """Equal for models that read the same tokens of every line."""
-    return trained.source_tokenizer.fingerprint, trained.max_source_length
 
 
 def ensemble_weights(options: EnsembleOptions) -> tuple[float, ...]:

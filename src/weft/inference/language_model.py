@@ -14,7 +14,6 @@ from weft.checkpoints.trained_model import TrainedModel
 from weft.core.codec import EOS
 from weft.core.errors import UserError
 from weft.core.padded import Padded
-from weft.core.state import Hypothesis
 from weft.data.batches import Batch
 from weft.data.text_files import read_lines, replace_line_breaks
 from weft.decoding.beam import BeamSearch
@@ -45,6 +44,7 @@ class Completer:
         """The completions of each prompt, one after the other, each with its prompt."""
         return chain.from_iterable(self.complete(prompt, number) for number, prompt in enumerate(prompts, 1))
 
+    @torch.inference_mode()
     def complete(self, prompt: str, number: int = 1) -> list[str]:
         """The completions of the prompt in line `number`."""
         (tokens,) = self.trained.target_tokenizer.encode([prompt])
@@ -53,18 +53,14 @@ class Completer:
         if len(tokens) > max_length:
             problem = f"has {len(tokens)} tokens, but this model reads at most {max_length}"
             raise UserError(f"the prompt in line {number} {problem}: give a shorter one")
-        found = self._search(tokens, max_length - len(tokens), number)
-        lines = self.trained.target_tokenizer.decode([*tokens, *hypothesis.tokens] for hypothesis in found)
-        return [replace_line_breaks(line) for line in lines]
-
-    @torch.inference_mode()
-    def _search(self, tokens: list[int], limit: int, number: int) -> list[Hypothesis]:
         model, device = self.trained.model, self.trained.device
         start = model.start(model.encode(Padded.from_rows([[EOS]]).to(device)))
         prefix = torch.tensor(tokens, dtype=torch.long, device=device)
         step, state = continue_prefix(model.step, start, prefix)
-        [hypotheses] = self.search(step, state, prefix.new_tensor([limit]), prefix.new_tensor([number]))
-        return hypotheses
+        remaining, line = prefix.new_tensor([max_length - len(tokens)]), prefix.new_tensor([number])
+        [found] = self.search(step, state, remaining, line)
+        texts = self.trained.target_tokenizer.decode([*tokens, *hypothesis.tokens] for hypothesis in found)
+        return [replace_line_breaks(text) for text in texts]
 
 
 def sampling_completer(trained: TrainedModel, count: int, temperature: float, seed: int) -> Completer:

@@ -1,6 +1,4 @@
-"""From a run or model folder to a Translator: effective settings, frame decoder, word list, ensemble, language
-model, shortlist.
-"""
+"""Loads a Translator from a run or model folder: its settings, frame decoder, word list, ensemble and shortlist."""
 
 from collections.abc import Sequence
 from dataclasses import replace

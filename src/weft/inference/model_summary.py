@@ -1,11 +1,8 @@
-"""Recipes and models described for people: all defaults, JSON schema, parameters by slot, vocabulary sizes,
-results.
-"""
+"""Describes recipes and models: all defaults, JSON schema, parameters by slot, vocabulary sizes, results."""
 
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from weft.checkpoints.model_folder import find_model, read_saved_calibration
 from weft.checkpoints.trained_model import TrainedModel, load_model, load_model_recipe
@@ -15,14 +12,6 @@ from weft.config.registry import REGISTRY
 from weft.config.serialization import to_dict
 from weft.config.yaml_files import dump_yaml
 from weft.models.model import Model, count_parameters
-
-
-class SlotSize(NamedTuple):
-    """A slot of a model, the class that fills it, and its number of parameters."""
-
-    name: str
-    kind: str
-    parameters: int
 
 
 def describe_recipe(path: Path, overrides: Sequence[str]) -> str:
@@ -40,7 +29,7 @@ def describe_model(path: Path) -> str:
     folder = find_model(path)
     trained = load_model(folder)
     lines = [f"{folder}", f"  {count_parameters(trained.model):,} parameters"]
-    lines += [f"    {slot.name:<8} {slot.kind:<20} {slot.parameters:>12,}" for slot in slot_sizes(trained.model)]
+    lines += [f"    {name:<8} {kind:<20} {parameters:>12,}" for name, kind, parameters in slot_sizes(trained.model)]
     lines.append(f"  {vocabulary_summary(trained)}")
     scores = trained.metrics.get("validation", {}).items()
     listed = ", ".join(f"{name} {score:.2f}" for name, score in scores if isinstance(score, float))
@@ -52,14 +41,13 @@ def describe_model(path: Path) -> str:
     return "\n".join([*lines, "", dump_yaml(to_dict(load_model_recipe(folder), REGISTRY)).rstrip("\n")])
 
 
-def slot_sizes(model: Model) -> list[SlotSize]:
-    """The slots of a model; a shared weight counts for the first slot that has it."""
-    counted: set[int] = set()
-    slots = []
+def slot_sizes(model: Model) -> list[tuple[str, str, int]]:
+    """The slots of a model: name, class and number of parameters; a shared weight counts for the first slot."""
+    counted, slots = set[int](), []
     for name, module in model.named_children():
         own = {id(weight): weight.numel() for weight in module.parameters() if id(weight) not in counted}
         counted |= own.keys()
-        slots.append(SlotSize(name, type(module).__name__, sum(own.values())))
+        slots.append((name, type(module).__name__, sum(own.values())))
     return slots
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from weft.core.codec import EOS, SPECIAL_TOKENS
 from weft.core.formatting import pluralize
 from weft.core.templates import render_template
+from weft.inference.capabilities import attention_obstacle
 from weft.text.tokenizer import SPACE_SYMBOL
 
 if TYPE_CHECKING:
@@ -27,15 +28,6 @@ class _Unit(NamedTuple):
     probability: float | None
 
 
-class _Table(NamedTuple):
-    """A heat map of values from 0 to 1: names and values of its rows. probabilities: a column before the values."""
-
-    caption: str
-    columns: Sequence[str]
-    rows: Sequence[tuple[str, Sequence[float]]]
-    probabilities: Sequence[float | None] = ()
-
-
 class _View(NamedTuple):
     """The words or tokens of a translation, EOS last, their attention to the columns, and a note on what is missing."""
 
@@ -48,7 +40,13 @@ class _View(NamedTuple):
 
 def translation_html(translation: Translation) -> str:
     """Return the translation as HTML, as far as its details are known."""
-    view = _make_view(translation)
+    best, view = translation.alternatives[0], _View()
+    if best.tokens:
+        view = _token_view(translation) if translation.analysis is None else _word_view(translation.analysis, best)
+    elif not best.finished:
+        view = _View(note=NO_OUTPUT)
+    unmet = [f"{check.kind} {' or '.join(check.phrases)}" for check in translation.constraint_checks if not check.met]
+    constraints = f"Constraints that are not met: {'; '.join(unmet)}" if unmet else ""
     are_words = "".join(unit.text for unit in view.units) == translation.text
     alternatives = translation.alternatives[1:]
     return render_template(
@@ -57,7 +55,7 @@ def translation_html(translation: Translation) -> str:
         source=translation.source,
         text=translation.text,
         words=[unit for unit in view.units if unit.text] if are_words else [],
-        notes=list(filter(None, [_score_summary(translation), _unmet_constraints(translation), view.note])),
+        notes=list(filter(None, [_score_summary(translation), constraints, view.note])),
         table=_make_table(view),
         special_tokens=SPECIAL_TOKENS,
         alternatives=[(alternative.text, f"{alternative.score:.2f}") for alternative in alternatives],
@@ -65,19 +63,12 @@ def translation_html(translation: Translation) -> str:
     )
 
 
-def _make_view(translation: Translation) -> _View:
-    best = translation.alternatives[0]
-    if not best.tokens:
-        return _View(note="" if best.finished else NO_OUTPUT)
-    return _token_view(translation) if translation.analysis is None else _word_view(translation.analysis, best)
-
-
 def _word_view(analysis: TranslationAnalysis, best: Alternative) -> _View:
     """Return words, with attention computed now."""
     scores = best.token_scores
     words = [_Unit(word.name, word.text, _probability(scores[word.first : word.end])) for word in analysis.words()]
     units = [*words, _Unit(SPECIAL_TOKENS[EOS], "", _probability(scores[-1:]))]
-    obstacle = analysis.attention_obstacle()
+    obstacle = attention_obstacle(analysis.trained)
     if obstacle:
         return _View("word", units, note=f"{obstacle[0].upper()}{obstacle[1:]}.")
     attention = analysis.word_attention()
@@ -96,15 +87,16 @@ def _token_view(translation: Translation) -> _View:
     return _View("token", units, [_visible_token(token) for token in attention.source_tokens], attention.weights)
 
 
-def _make_table(view: _View) -> _Table | None:
-    """Return the attention, or a single row of probabilities, if they are known."""
+def _make_table(view: _View) -> dict[str, object] | None:
+    """Return a heat map of the attention, with a column of probabilities, or a single row of these, as far as known."""
     names, probabilities = [unit.name for unit in view.units], [unit.probability for unit in view.units]
     known = [probability for probability in probabilities if probability is not None]
-    if view.weights is not None:
-        rows = list(zip(names, view.weights, strict=True))
-        return _Table(f"Attention of each {view.kind}, in percent", view.columns, rows, probabilities if known else ())
-    caption = f"Probability of each {view.kind}, in percent"
-    return _Table(caption, names, [("probability", known)]) if known else None
+    if view.weights is None:
+        caption, row = f"Probability of each {view.kind}, in percent", ("probability", known)
+        return {"caption": caption, "columns": names, "rows": [row], "probabilities": []} if known else None
+    caption = f"Attention of each {view.kind}, in percent"
+    columns, rows = view.columns, list(zip(names, view.weights, strict=True))
+    return {"caption": caption, "columns": columns, "rows": rows, "probabilities": probabilities if known else []}
 
 
 def _score_summary(translation: Translation) -> str:
@@ -118,11 +110,6 @@ def _score_summary(translation: Translation) -> str:
     if translation.truncated:
         notes.append("the source was longer than the model reads, and was truncated")
     return " · ".join(notes)
-
-
-def _unmet_constraints(translation: Translation) -> str:
-    unmet = [f"{check.kind} {' or '.join(check.phrases)}" for check in translation.constraint_checks if not check.met]
-    return f"Constraints that are not met: {'; '.join(unmet)}" if unmet else ""
 
 
 def _probability(scores: Sequence[float]) -> float | None:

@@ -1,6 +1,4 @@
-"""Decodes several batches at once on a CPU, one thread each, instead of splitting every matrix product of one
-batch over all threads; the rest is cancelled on error or Ctrl-C.
-"""
+"""Decodes several batches at once on a CPU, one thread each, instead of every matrix product by all threads."""
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -34,8 +32,23 @@ class BatchWorkers(NamedTuple):
 
     def __call__(self, work: Callable[[ItemT], ResultT], items: Sequence[ItemT]) -> Iterator[ResultT]:
         """Yield the results in the order of the items. If one fails, or the caller stops, the others are cancelled."""
-        count = min(self.threads, len(items))
-        return map(work, items) if count < 2 else _run_parallel(work, items, count)
+        count, threads, cancelled = min(self.threads, len(items)), torch.get_num_threads(), Event()
+        if count < 2:
+            yield from map(work, items)
+            return
+
+        def initialize() -> None:
+            torch.set_num_threads(threads // count)  # of this worker
+            _cancelled.set(cancelled)
+
+        with ThreadPoolExecutor(count, "weft-batch", initialize) as pool:
+            try:
+                for result in [pool.submit(work, item) for item in items]:
+                    yield result.result()
+            finally:
+                cancelled.set()
+                pool.shutdown(cancel_futures=True)
+                torch.set_num_threads(threads)  # the default of threads started later
 
 
 def make_batch_workers(device: torch.device, tokens: int) -> BatchWorkers:
@@ -58,20 +71,3 @@ def cancellable_step(step: StepFunction) -> StepFunction:
         return step(tokens, state)
 
     return checked
-
-
-def _run_parallel(work: Callable[[ItemT], ResultT], items: Sequence[ItemT], count: int) -> Iterator[ResultT]:
-    threads, cancelled = torch.get_num_threads(), Event()
-
-    def initialize() -> None:
-        torch.set_num_threads(threads // count)  # of this worker
-        _cancelled.set(cancelled)
-
-    with ThreadPoolExecutor(count, "weft-batch", initialize) as pool:
-        try:
-            for result in [pool.submit(work, item) for item in items]:
-                yield result.result()
-        finally:
-            cancelled.set()
-            pool.shutdown(cancel_futures=True)
-            torch.set_num_threads(threads)  # the default of threads started later

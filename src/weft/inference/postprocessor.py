@@ -1,6 +1,4 @@
-"""From hypotheses to text: detokenization, replacement of unknown words, word alignment, attention weights, as far
-as `OutputOptions` requests them and the model provides them.
-"""
+"""From hypotheses to text; on request with unknown words replaced, word alignment and attention weights."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -140,7 +138,8 @@ class Postprocessor:
         first, end = self.source.offsets(line)[position]
         start = first + len(line[first:end]) - len(line[first:end].lstrip())
         word = next((match[0] for match in WORD_PATTERN.finditer(line) if match.start() <= start < match.end()), None)
-        if word is None or not _unknown_is_word(self.target):
+        two_unknown = self.target.decode([[cast(int, self.target.unknown_id)] * 2])[0]
+        if word is None or " " not in two_unknown:  # the unknown token stands for a letter, not for a word
             word = line[first:end].strip()
         return look_up_word(word, self.options.dictionary)
 
@@ -150,7 +149,12 @@ def decode_token_bytes(ids: Sequence[int], tokenizer: Tokenizer) -> list[bytes]:
     byte_ids, texts = set(tokenizer.byte_ids), list[bytes]()
     for are_bytes, run in groupby(ids, key=byte_ids.__contains__):
         tokens = tokenizer.token_bytes(run)
-        texts += [REPLACEMENT_CHARACTER] * len(tokens) if are_bytes and not _is_utf8(b"".join(tokens)) else tokens
+        if are_bytes:
+            try:
+                b"".join(tokens).decode()
+            except UnicodeDecodeError:
+                tokens = [REPLACEMENT_CHARACTER] * len(tokens)
+        texts += tokens
     return texts
 
 
@@ -166,16 +170,3 @@ def token_candidates(
 def attention_matrix(hypothesis: Hypothesis, source_length: int) -> WeightArray:
     """Attention weights [T,S] of each token, EOS last on both sides, without source padding."""
     return np.array([row[: source_length + 1] for row in hypothesis.attention], dtype=np.float64)
-
-
-def _is_utf8(text: bytes) -> bool:
-    try:
-        text.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def _unknown_is_word(tokenizer: Tokenizer) -> bool:
-    """Whether the unknown token stands for a word, not for a letter."""
-    return " " in tokenizer.decode([[cast(int, tokenizer.unknown_id)] * 2])[0]

@@ -62,14 +62,10 @@ class Reranker:
                 search_score = alternative["score"]  # null in JSON is minus infinity
                 scores = (-math.inf if search_score is None else float(search_score), *(one.score for one in scored))
                 lengths = [len(alternative["tokens"]), *(len(one.tokens) for one in scored)]
-                ranked.append(RerankedAlternative(alternative, scores, self._total(scores, lengths)))
+                terms = zip(self.weights, scores, lengths, strict=True)
+                total = math.fsum(weight * score / max(n, 1) ** self.alpha for weight, score, n in terms if weight)
+                ranked.append(RerankedAlternative(alternative, scores, total))
             yield RerankedLine(record, tuple(sorted(ranked, key=lambda one: -one.total)))  # ties keep their order
-
-    def _total(self, scores: Sequence[float], lengths: Sequence[int]) -> float:
-        parts = zip(self.weights, scores, lengths, strict=True)
-        return math.fsum(
-            weight * score / math.pow(max(length, 1), self.alpha) for weight, score, length in parts if weight
-        )
 
 
 def make_reranker(scorers: Sequence[Scorer], weights: Sequence[float] | None, alpha: float) -> Reranker:

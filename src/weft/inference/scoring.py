@@ -16,8 +16,7 @@ from weft.checkpoints.trained_model import TrainedModel
 from weft.core.codec import EOS, LineError, codec_chunk_size
 from weft.core.errors import UserError
 from weft.core.formatting import pluralize
-from weft.core.state import Hypothesis
-from weft.data.batches import RowArray, pad_rows
+from weft.data.batches import pad_rows
 from weft.data.corpus import Corpus
 from weft.data.pair_files import is_table_file
 from weft.decoding.forced_decoding import forced_scores
@@ -87,11 +86,13 @@ class Scorer:
         size = codec_chunk_size(self.trained.source_tokenizer, self.trained.recipe.translate.buffer_size)
         return process_windows(pairs, size, lambda window, _: self.score(window))
 
+    @torch.inference_mode()
     def score(self, pairs: Sequence[tuple[str, str]]) -> list[ScoredPair]:
         """Score pairs in batches; raise LineError if a target is longer than the model has positions for."""
         sources = self.trained.source_tokenizer.encode_rows([source for source, _ in pairs]).split()
         targets = self.trained.target_tokenizer.encode_rows([target for _, target in pairs]).split()
         limit, max_target = self.trained.max_source_length, self.trained.max_target_length
+        settings, device = self.trained.recipe.translate, self.trained.device
         for number, row in enumerate(targets):
             if max_target is not None and len(row) > max_target:
                 raise LineError(
@@ -99,21 +100,15 @@ class Scorer:
                 )
         truncated = [row[:limit] for row in sources]
         longer = [max(pair, key=len) for pair in zip(truncated, targets, strict=True)]
-        found: dict[int, Hypothesis] = {}
-        for batch in batch_by_length(range(len(pairs)), longer, self.trained.recipe.translate.batch_tokens):
-            scored = self._score_batch([truncated[number] for number in batch], [targets[number] for number in batch])
-            found |= zip(batch, scored, strict=True)
-        return [self._to_pair(pair, found[number], len(sources[number]) > limit) for number, pair in enumerate(pairs)]
-
-    @torch.inference_mode()
-    def _score_batch(self, sources: Sequence[RowArray], targets: Sequence[RowArray]) -> list[Hypothesis]:
-        device, ctc_weight = self.trained.device, self.trained.recipe.translate.ctc_weight
-        step, state = model_steps(self.trained.model, pad_rows(sources).to(device), ctc_weight)
-        return forced_scores(step, state, pad_rows(targets).to(device))
-
-    def _to_pair(self, pair: tuple[str, str], hypothesis: Hypothesis, truncated: bool) -> ScoredPair:
-        tokens = self.trained.target_tokenizer.tokens([*hypothesis.tokens, EOS])
-        return ScoredPair(*pair, hypothesis.score, tuple(tokens), hypothesis.token_scores, truncated)
+        tokenizer, scored = self.trained.target_tokenizer, dict[int, ScoredPair]()
+        for batch in batch_by_length(range(len(pairs)), longer, settings.batch_tokens):
+            source = pad_rows([truncated[number] for number in batch]).to(device)
+            step, state = model_steps(self.trained.model, source, settings.ctc_weight)
+            target = pad_rows([targets[number] for number in batch]).to(device)
+            for number, one in zip(batch, forced_scores(step, state, target), strict=True):
+                tokens, is_truncated = tuple(tokenizer.tokens([*one.tokens, EOS])), len(sources[number]) > limit
+                scored[number] = ScoredPair(*pairs[number], one.score, tokens, one.token_scores, is_truncated)
+        return [scored[number] for number in range(len(pairs))]
 
 
 def load_scorer(path: Path, device: str) -> Scorer:
@@ -132,9 +127,7 @@ def read_scored_pairs(scorer: Scorer, files: Sequence[Path]) -> Iterable[tuple[s
 
 
 def write_scores(scorer: Scorer, files: Sequence[Path], output: Path | None, *, as_json: bool) -> None:
-    """Write a line for each pair: log-probability, number of tokens and perplexity, or a JSON record. Report truncated
-    sources and totals on standard error.
-    """
+    """Write log-probability, number of tokens and perplexity of each pair, or JSON; report totals on standard error."""
     totals, truncated = ScoreTotals(), list[int]()
 
     def lines() -> Iterator[str]:

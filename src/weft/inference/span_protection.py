@@ -5,9 +5,9 @@ where that is impossible, by splitting the line at the spans and translating wha
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count, pairwise
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from weft.core.codec import LineError
 from weft.decoding.constraints.constrained_decoding import ConstraintCheck
@@ -16,7 +16,6 @@ from weft.inference.translation import Alternative, ProtectedSpan, Translation
 from weft.text.protected_spans import SpanMatch, find_spans, spans_preserved
 from weft.text.word_alignment import WordLink, word_starts
 
-TranslateRequests: TypeAlias = Callable[[Sequence[Request], Sequence[int]], list[Translation]]  # and line numbers
 TRANSLATABLE_TEXT = re.compile(r"\w(?:.*\w)?")  # from the first to the last letter or digit
 
 
@@ -28,50 +27,48 @@ class LineSegment(NamedTuple):
     request: Request | None = None
 
 
-@dataclass(frozen=True)
-class SpanProtector:
-    """translate: translates requests with these line numbers. can_satisfy: whether the search can be constrained to
-    meet all constraints of a request. with_alignment: whether translations have word alignments.
+def translate_with_protected_spans(
+    requests: Sequence[Request],
+    numbers: Sequence[int],
+    translate: Callable[[Sequence[Request], Sequence[int]], list[Translation]],
+    can_satisfy: Callable[[Request], bool],
+    with_alignment: bool,
+) -> list[Translation]:
+    """Translate requests; spans of the kinds that a request protects appear unchanged in its translation.
+
+    numbers: of their lines. translate: translates requests with these line numbers. can_satisfy: whether the search can
+    be constrained to meet all constraints of a request. with_alignment: whether translations have word alignments.
     """
 
-    translate: TranslateRequests
-    can_satisfy: Callable[[Request], bool]
-    with_alignment: bool = False
-
-    def __call__(self, requests: Sequence[Request], numbers: Sequence[int]) -> list[Translation]:
-        """Translate requests; spans of the kinds that a request protects appear unchanged in its translation."""
-        spans = [find_spans(request.text, request.protect) for request in requests]
-        constrained = [require_spans(request, found) for request, found in zip(requests, spans, strict=True)]
-        searchable = [
-            row
-            for row, request in enumerate(constrained)
-            if not spans[row] or (_has_translatable_text(request.text, spans[row]) and self.can_satisfy(request))
-        ]
-        found = self._translate_rows([constrained[row] for row in searchable], searchable, numbers)
-        done = {
-            row: report_protected_spans(translation, requests[row], spans[row])
-            for row, translation in zip(searchable, found, strict=True)
-            if all(spans_preserved(spans[row], translation.text))
-        }
-        remaining = [row for row in range(len(requests)) if row not in done]
-        segments = {row: _split_at_spans(requests[row], spans[row], self.can_satisfy) for row in remaining}
-        parts = [(row, s.request) for row in remaining for s in segments[row] if s.request is not None]
-        unprotected = [replace(request, protect=()) for _, request in parts]
-        results = iter(self._translate_rows(unprotected, [row for row, _ in parts], numbers))
-        for row in remaining:
-            pairs = [(segment, None if segment.request is None else next(results)) for segment in segments[row]]
-            joined = _join_segments(requests[row], pairs, spans[row])
-            done[row] = joined if self.with_alignment else replace(joined, alignment=None)
-        return [done[row] for row in range(len(requests))]
-
-    def _translate_rows(
-        self, requests: Sequence[Request], rows: Sequence[int], numbers: Sequence[int]
-    ) -> list[Translation]:
-        """Translate requests that belong to these rows of the input, to which errors refer."""
+    def translate_rows(requests: Sequence[Request], rows: Sequence[int]) -> list[Translation]:
         try:
-            return self.translate(requests, [numbers[row] for row in rows])
-        except LineError as error:
+            return translate(requests, [numbers[row] for row in rows])
+        except LineError as error:  # its row counts in `rows`
             raise LineError(rows[error.row], str(error)) from error
+
+    spans = [find_spans(request.text, request.protect) for request in requests]
+    constrained = [require_spans(request, found) for request, found in zip(requests, spans, strict=True)]
+    searchable = [
+        row
+        for row, request in enumerate(constrained)
+        if not spans[row] or (_has_translatable_text(request.text, spans[row]) and can_satisfy(request))
+    ]
+    found = translate_rows([constrained[row] for row in searchable], searchable)
+    done = {
+        row: report_protected_spans(translation, requests[row], spans[row])
+        for row, translation in zip(searchable, found, strict=True)
+        if all(spans_preserved(spans[row], translation.text))
+    }
+    remaining = [row for row in range(len(requests)) if row not in done]
+    segments = {row: _split_at_spans(requests[row], spans[row], can_satisfy) for row in remaining}
+    parts = [(row, s.request) for row in remaining for s in segments[row] if s.request is not None]
+    unprotected = [replace(request, protect=()) for _, request in parts]
+    results = iter(translate_rows(unprotected, [row for row, _ in parts]))
+    for row in remaining:
+        pairs = [(segment, None if segment.request is None else next(results)) for segment in segments[row]]
+        joined = _join_segments(requests[row], pairs, spans[row])
+        done[row] = joined if with_alignment else replace(joined, alignment=None)
+    return [done[row] for row in range(len(requests))]
 
 
 def _has_translatable_text(line: str, spans: Sequence[SpanMatch]) -> bool:

@@ -1,9 +1,8 @@
-"""An encoded batch as a step function with its initial state, which searches and scorers need: decoder steps,
-mixed with CTC, restricted to a lexical shortlist, or reporting partial outputs for streaming.
-"""
+"""Step functions for searches and scorers: of the decoder, mixed with CTC, over a lexical shortlist, streaming."""
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias, cast
+from dataclasses import dataclass
+from typing import cast
 
 import torch
 from torch import Tensor
@@ -17,8 +16,6 @@ from weft.decoding.fusion import WeightedStep, combine_steps, join_states, weigh
 from weft.decoding.non_autoregressive import initial_position_state, position_step
 from weft.decoding.search import NEG_INF, Search
 from weft.models.model import Model
-
-PartialOutputCallback: TypeAlias = Callable[[list[int]], None]
 
 
 def model_steps(model: Model, source: Padded, ctc_weight: float) -> tuple[StepFunction, State]:
@@ -61,15 +58,15 @@ def shortlist_steps(model: Model, start: State, lists: Sequence[Tensor]) -> tupl
     return step, State((start.memory, listed), start.carry)
 
 
+@dataclass(frozen=True)
 class StreamingSearch:
     """Search of one sentence that reports the tokens of its first hypothesis at every step.
 
     They need not be the beginning of the result: a beam may prefer another hypothesis later.
     """
 
-    def __init__(self, search: Search, report: PartialOutputCallback):
-        self.search = search
-        self.report = report
+    search: Search
+    report: Callable[[list[int]], None]
 
     def __call__(self, step: StepFunction, state: State, limit: Tensor, lines: Tensor) -> list[list[Hypothesis]]:
         def observe(scores: StepOutput, tokens: Tensor, own: State) -> tuple[StepOutput, TensorTree]:

@@ -1,6 +1,4 @@
-"""The result of translating a line: text, score, tokens, n-best list, alignment, attention, constraint checks; and
-paragraphs of several sentences. Both as JSON records. Must not import torch.
-"""
+"""The result of translating a line, or a paragraph of several sentences; also as JSON. Must not import torch."""
 
 from __future__ import annotations
 
@@ -45,9 +43,7 @@ FAILED_OUTPUT = Alternative("", float("-inf"), (), (), finished=False)  # no out
 
 
 class ProtectedSpan(NamedTuple):
-    """A span of the source that was copied. method: the search was constrained to produce it, or the line was split at
-    the span and the translations of the parts were joined.
-    """
+    """A copied span of the source. method: a constraint of the search, or the line was split there and joined again."""
 
     kind: SpanKind
     text: str
@@ -110,13 +106,16 @@ class Translation:
             "truncated": self.truncated,
             "alternatives": [_alternative_record(alternative) for alternative in self.alternatives],
         }
+        candidates = [
+            [{"token": token, "score": finite_or_none(score)} for token, score in row] for row in self.top_tokens
+        ]
         optional = {
             "constraints": [check._asdict() for check in self.constraint_checks] or None,
             "protected": [span._asdict() for span in self.protected] or None,
             "confidence": self.confidence,
             "alignment": None if self.alignment is None else self.aligned_words,
             "attention": None if self.attention is None else self.attention._asdict(),
-            "top_tokens": [[_candidate_record(one) for one in candidates] for candidates in self.top_tokens] or None,
+            "top_tokens": candidates or None,
         }
         return record | {name: value for name, value in optional.items() if value is not None}
 
@@ -190,18 +189,14 @@ def format_line(result: Translation | TranslatedParagraph, *, as_json: bool) -> 
     return (json.dumps(result.record(), ensure_ascii=False) if as_json else result.text) + "\n"
 
 
-def finite_or_none(score: float) -> float | None:
+def finite_or_none(score: float | None) -> float | None:
     """The score for JSON, which has no infinity."""
-    return score if isfinite(score) else None
+    return score if score is not None and isfinite(score) else None
 
 
 def _alternative_record(alternative: Alternative) -> dict[str, object]:
-    score, rank = finite_or_none(alternative.score), alternative.ranking_score
-    return {**alternative._asdict(), "score": score, "ranking_score": None if rank is None else finite_or_none(rank)}
-
-
-def _candidate_record(candidate: TokenCandidate) -> dict[str, object]:
-    return {"token": candidate.token, "score": finite_or_none(candidate.score)}
+    rank = finite_or_none(alternative.ranking_score)
+    return {**alternative._asdict(), "score": finite_or_none(alternative.score), "ranking_score": rank}
 
 
 def _shorten(line: str) -> str:

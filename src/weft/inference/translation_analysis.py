@@ -1,6 +1,4 @@
-"""Analysis of a finished translation on request: its words, word-level attention, and the most probable tokens at
-each position, by forced decoding of its tokens.
-"""
+"""Analysis of a finished translation: its words, their attention, and the most probable tokens at each position."""
 
 from __future__ import annotations
 
@@ -14,7 +12,6 @@ from weft.checkpoints.trained_model import TrainedModel
 from weft.core.codec import EOS
 from weft.core.padded import Padded
 from weft.decoding.constraints.request import Request
-from weft.inference.capabilities import attention_obstacle
 from weft.text.tokenizer import Tokenizer
 from weft.text.word_alignment import TokenSpan, WeightArray, merge_weights, word_spans
 
@@ -41,10 +38,7 @@ class WordAttention(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TranslationAnalysis:
-    """Computes details of a translation when they are needed, by forced decoding of its tokens.
-
-    Nothing is searched again, so that the details belong to this text however it was found.
-    """
+    """Computes details by forced decoding of the tokens, so that they belong to this text however it was found."""
 
     translator: Translator
     request: Request
@@ -63,10 +57,6 @@ class TranslationAnalysis:
         texts = target.decode([target.reorder(ids[:end]) for end in ends])
         added = [after[len(before) :] for before, after in pairwise(texts)]
         return [TranslatedWord(span.name, text, span.first, span.end) for span, text in zip(spans, added, strict=True)]
-
-    def attention_obstacle(self) -> str:
-        """Why there is no attention; empty if there is."""
-        return attention_obstacle(self.trained)
 
     def word_attention(self) -> WordAttention:
         """Attention between words, of a model without `attention_obstacle`."""

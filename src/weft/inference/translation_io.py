@@ -1,6 +1,4 @@
-"""Reads source lines (or image names) and writes translations to a file or standard output as they are produced;
-reports truncated lines and unmet constraints on standard error. Must not import torch.
-"""
+"""Reads source lines or image names, and writes translations as they are produced. Must not import torch."""
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -71,10 +69,7 @@ def _write_results(
     unit: str = "sources",
     alignments: BinaryIO | None = None,
 ) -> None:
-    """Write results as they come, then report lines that were truncated or have an unmet constraint.
-
-    unit: what the backend truncates. alignments: a file for the word alignments.
-    """
+    """Write results as they come; then report truncated ones (`unit` names them), and those with unmet constraints."""
     truncated, unmet = list[int](), list[int]()
 
     def lines() -> Iterator[str]:
@@ -125,20 +120,17 @@ def read_sources(backend: Backend, source: Path | None) -> Iterator[str]:
 
 def image_paths(file: Path, names: Iterable[str]) -> Iterator[str]:
     """The paths of the images that a file lists, one per line, relative to its folder."""
-    return (_image_path(file, name, number) for number, name in enumerate(names, start=1))
-
-
-def _image_path(file: Path, name: str, number: int) -> str:
-    try:
-        return resolve_listed_file(file, name, number)
-    except UserError as error:
-        image, tab, _ = name.partition("\t")
-        if not tab:
-            raise
-        raise UserError(
-            f"{file}, line {number}: should be the name of an image, but there is a tab after {image}. "
-            "To score a table of images and texts: weft evaluate MODEL TEST.tsv"
-        ) from error
+    for number, name in enumerate(names, start=1):
+        try:
+            yield resolve_listed_file(file, name, number)
+        except UserError as error:
+            image, tab, _ = name.partition("\t")
+            if not tab:
+                raise
+            raise UserError(
+                f"{file}, line {number}: should be the name of an image, but there is a tab after {image}. "
+                "To score a table of images and texts: weft evaluate MODEL TEST.tsv"
+            ) from error
 
 
 def report_truncated(numbers: Sequence[int], limit: int, codec: Codec, unit: str = "sources") -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import torch
@@ -43,7 +43,7 @@ from weft.inference.ensemble import SINGLE_MODEL, Ensemble
 from weft.inference.mbr import MBRSelector
 from weft.inference.parallel_batches import BatchWorkers, cancellable_step, make_batch_workers
 from weft.inference.postprocessor import DEFAULT_OUTPUT, OutputOptions, Postprocessor, token_candidates
-from weft.inference.span_protection import SpanProtector
+from weft.inference.span_protection import translate_with_protected_spans
 from weft.inference.step_functions import model_steps, shortlist_steps
 from weft.inference.translation import EMPTY_OUTPUT, FAILED_OUTPUT, Translation, translate_paragraphs
 from weft.inference.translation_analysis import TranslationAnalysis
@@ -85,6 +85,8 @@ class Translator:
     calibration: Calibration | None = None
     shortlist: Shortlist | None = None
 
+    concurrency: ClassVar[int] = 1
+
     # Lines in, translations out
 
     def translate(self, lines: Iterable[str | Request]) -> list[Translation]:
@@ -107,10 +109,6 @@ class Translator:
     @property
     def source_codec(self) -> Codec:
         return self.trained.source_tokenizer
-
-    @property
-    def concurrency(self) -> int:
-        return 1
 
     def unbuffered(self) -> Translator:
         """The same translator, which answers a line before it reads the next."""
@@ -263,7 +261,8 @@ class Translator:
         numbers = range(first, first + len(requests))
         if not any(request.protect for request in requests):
             return self._translate(requests, numbers)
-        return SpanProtector(self._translate, self.can_satisfy, self.output_options.alignment)(requests, numbers)
+        with_alignment = self.output_options.alignment
+        return translate_with_protected_spans(requests, numbers, self._translate, self.can_satisfy, with_alignment)
 
     def _translate(self, requests: Sequence[Request], numbers: Sequence[int]) -> list[Translation]:
         """Translate lines with these numbers in the input, in batches of similar length."""
@@ -309,12 +308,13 @@ class Translator:
         line, best = encoded.request.text, ranked[0][0]
         post = Postprocessor(self.trained, self.output_options, line, len(encoded.rows[0]))
         alternatives = tuple(post.alternative(hypothesis, rank) for hypothesis, rank in ranked)
+        calibration = self.calibration if self.ensemble == SINGLE_MODEL else None  # does not fit an ensemble's scores
         return Translation(
             line,
             alternatives,
             truncated=encoded.truncated,
             constraint_checks=self._check_constraints(encoded, best.tokens, alternatives[0].text),
-            confidence=self._confidence(best),
+            confidence=None if calibration is None else calibration(best.score, len(best.token_scores)),
             alignment=post.alignment(best),
             attention=post.attention(best),
             analysis=TranslationAnalysis(self, encoded.request, best.tokens),
@@ -332,9 +332,3 @@ class Translator:
             return ()
         limit = self._max_length(encoded.rows[0])
         return check_constraints(encoded.request, encoded.constraints, tokens, text, limit, self._phrase_tokenizer)
-
-    def _confidence(self, hypothesis: Hypothesis) -> float | None:
-        """The calibrated confidence; None for an ensemble, whose scores the calibration does not fit."""
-        if self.calibration is None or self.ensemble != SINGLE_MODEL:
-            return None
-        return self.calibration(hypothesis.score, len(hypothesis.token_scores))

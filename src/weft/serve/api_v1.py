@@ -1,6 +1,4 @@
-"""The v1 API: /v1/translate with constraints and details, /v1/stream as server-sent events, /v1/models,
-/v1/reload.
-"""
+"""The v1 API: /v1/translate with constraints and details, /v1/stream (server-sent events), /v1/models, /v1/reload."""
 
 from __future__ import annotations
 
@@ -122,23 +120,16 @@ async def translate_lines(body: TranslateRequest, models: ModelPool, limits: Ser
     check_limit("top_tokens", body.top_tokens, limits.top_tokens)
     if body.beam is not None and body.n_best is not None and body.n_best > body.beam:
         raise conflict_error(f"n_best is {body.n_best}, but beam is {body.beam}: lower n_best or raise beam")
-    lines: Sequence[Translation | TranslatedParagraph]
-    if body.paragraphs:
-        lines = await _translate_paragraphs(body, model, requests)
-    else:
-        lines = await model.translate(requests, body.options)
-    return await asyncio.to_thread(_response_json, model.name, lines, body.options)
-
-
-async def _translate_paragraphs(
-    body: TranslateRequest, model: ServedModel, requests: Sequence[Request]
-) -> list[TranslatedParagraph]:
+    if not body.paragraphs:
+        translations = await model.translate(requests, body.options)
+        return await asyncio.to_thread(_response_json, model.name, translations, body.options)
     if any(request != Request(request.text) for request in requests):
         raise conflict_error("paragraphs: lines must not have constraints")
     layouts = await asyncio.to_thread(lambda: [model.splitter(request.text) for request in requests])
     sentences = [Request(sentence) for layout in layouts for sentence in layout.sentences]
-    translations = iter(await model.translate(sentences, body.options))
-    return [TranslatedParagraph(layout, tuple(next(translations) for _ in layout.sentences)) for layout in layouts]
+    translated = iter(await model.translate(sentences, body.options))
+    paragraphs = [TranslatedParagraph(layout, tuple(next(translated) for _ in layout.sentences)) for layout in layouts]
+    return await asyncio.to_thread(_response_json, model.name, paragraphs, body.options)
 
 
 def parse_line(line: str | LineRequest) -> Request:

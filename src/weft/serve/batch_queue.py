@@ -1,6 +1,4 @@
-"""Dynamic batching: a bounded queue that translates lines of concurrent requests together if their decode options
-agree.
-"""
+"""Dynamic batching: a bounded queue that translates lines of concurrent requests with equal options together."""
 
 from __future__ import annotations
 
@@ -175,22 +173,18 @@ class BatchQueue:
                         lambda: len(self._lines) >= self._limits.batch_size or self._closed, BATCH_WAIT_SECONDS
                     )
                 self._remove_cancelled()
-                if self._lines:
-                    return self._split_off_batch()
-                if self._closed:
-                    return []
+                if self._lines or self._closed:
+                    break
+            batch, remaining = list[QueuedLine](), deque[QueuedLine]()
+            max_size = len(self._lines) if self._sampling else self._limits.batch_size
+            for line in self._lines:
+                (batch if line.key == self._lines[0].key and len(batch) < max_size else remaining).append(line)
+            self._lines, self._last_batch_size = remaining, len(batch)
+            return batch
 
     def _remove_cancelled(self) -> None:
         if any(line.job.is_cancelled for line in self._lines):
             self._lines = deque(line for line in self._lines if not line.job.is_cancelled)
-
-    def _split_off_batch(self) -> list[QueuedLine]:
-        key, max_size = self._lines[0].key, len(self._lines) if self._sampling else self._limits.batch_size
-        batch, remaining = list[QueuedLine](), deque[QueuedLine]()
-        for line in self._lines:
-            (batch if line.key == key and len(batch) < max_size else remaining).append(line)
-        self._lines, self._last_batch_size = remaining, len(batch)
-        return batch
 
     def _translate(self, batch: Sequence[QueuedLine]) -> None:
         """Translate a batch. If that fails, translate its lines one by one, so that no job suffers from another."""

@@ -1,7 +1,4 @@
-"""Split plain text or HTML into sentences and the text between them, and put translations back.
-
-HTML is tokenized as browsers do (WHATWG, "Tokenization").
-"""
+"""Split plain text or HTML (tokenized as browsers do, see WHATWG) into sentences, and put translations back."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape, unescape
 from itertools import groupby
-from typing import NamedTuple
+from operator import itemgetter
 
 from weft.text.sentences import SegmentedLine, SentenceSplitter
 
@@ -37,34 +34,27 @@ MARKUP_PATTERN = re.compile(
 NUMERIC_REFERENCE = re.compile("(?<=&#)[0-9]++")
 
 
-class HtmlSegment(NamedTuple):
-    """A part of a page in its original spelling: text to translate, or anything else."""
-
-    raw: str
-    is_text: bool
-
-
-def html_segments(page: str) -> list[HtmlSegment]:
-    """Split a page into alternating text and markup, in one pass, however broken it is."""
-    runs = groupby((segment for segment in _raw_segments(page) if segment.raw), lambda segment: segment.is_text)
-    return [HtmlSegment("".join(segment.raw for segment in run), is_text) for is_text, run in runs]
+def html_segments(page: str) -> list[tuple[str, bool]]:
+    """Split a page, however broken it is, into text to translate (True) and anything else, in turn."""
+    runs = groupby((segment for segment in _raw_segments(page) if segment[0]), itemgetter(1))
+    return [("".join(raw for raw, _ in run), is_text) for is_text, run in runs]
 
 
-def _raw_segments(page: str) -> Iterator[HtmlSegment]:
-    """Yield texts, tags and comments. Markup that never ends extends to the end of the page."""
+def _raw_segments(page: str) -> Iterator[tuple[str, bool]]:
+    """Yield texts, tags and comments, and whether to translate them. Markup that never ends extends to the end."""
     position, untranslated = 0, _UntranslatedElement()
     while start_match := MARKUP_START.search(page, position):
         start = start_match.start()
-        yield HtmlSegment(page[position:start], not untranslated.depth)
+        yield page[position:start], not untranslated.depth
         markup = MARKUP_PATTERN.match(page, start)
         position = markup.end() if markup else len(page)
-        yield HtmlSegment(page[start:position], False)
+        yield page[start:position], False
         if markup and markup["name"]:
             untranslated.read_tag(markup)
             content = _raw_content(page, markup)
-            yield HtmlSegment(content, not untranslated.depth and markup["name"].lower() in TEXT_ELEMENTS)
+            yield content, not untranslated.depth and markup["name"].lower() in TEXT_ELEMENTS
             position += len(content)
-    yield HtmlSegment(page[position:], not untranslated.depth)
+    yield page[position:], not untranslated.depth
 
 
 def _raw_content(page: str, tag: re.Match[str]) -> str:
@@ -122,12 +112,12 @@ def split_text(text: str, splitter: SentenceSplitter) -> SplitDocument:
 
 def split_html(page: str, splitter: SentenceSplitter) -> SplitDocument:
     """Split a page. Markup is copied unchanged, and the text between two tags is split by itself."""
-    layouts = [
-        _escape_gaps(split_text(_unescape(segment.raw), splitter).layout, segment.raw)
-        if segment.is_text
-        else SegmentedLine((segment.raw,), ())
-        for segment in html_segments(page)
-    ]
+    layouts = []
+    for raw, is_text in html_segments(page):
+        layout = SegmentedLine((raw,), ())  # markup, and text without a sentence, keep their original spelling
+        if is_text and (split := split_text(_unescape(raw), splitter).layout).sentences:
+            layout = split._replace(gaps=tuple(escape(gap, quote=False) for gap in split.gaps))
+        layouts.append(layout)
     return SplitDocument(_join_layouts(layouts, ""), lambda text: escape(text, quote=False))
 
 
@@ -139,13 +129,6 @@ def _join_layouts(layouts: Sequence[SegmentedLine], separator: str) -> Segmented
         gaps += others
         sentences += layout.sentences
     return SegmentedLine(tuple(gaps or [""]), tuple(sentences))
-
-
-def _escape_gaps(layout: SegmentedLine, raw: str) -> SegmentedLine:
-    """Escape the text between sentences. Text without a sentence keeps its original spelling."""
-    if not layout.sentences:
-        return SegmentedLine((raw,), ())
-    return layout._replace(gaps=tuple(escape(gap, quote=False) for gap in layout.gaps))
 
 
 def _unescape(text: str) -> str:

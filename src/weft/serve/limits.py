@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from difflib import get_close_matches
 
 from weft.core.errors import UserError
@@ -37,16 +37,15 @@ class ServerLimits:
 
 def parse_limits(settings: Iterable[str]) -> ServerLimits:
     """Return the default limits with these changes, each written as "queue=500"."""
-    return replace(ServerLimits(), **dict(map(_parse_limit, settings)))
-
-
-def _parse_limit(setting: str) -> tuple[str, int]:
-    defaults = asdict(ServerLimits())
-    name, _, value = setting.partition("=")
-    if name not in defaults:
-        nearest = get_close_matches(name, defaults, n=1)
-        hint = f" Did you mean {nearest[0]}?" if nearest else ""
-        raise UserError(f'--limit {setting}: there is no limit "{name}". The limits are {", ".join(defaults)}.{hint}')
-    if not value.isascii() or not value.isdecimal() or not 0 < int(value) < 10**9:
-        raise UserError(f"--limit {setting}: must be a whole number above 0, for example {name}={defaults[name]}")
-    return name, int(value)
+    limits = asdict(ServerLimits())
+    for setting in settings:
+        name, _, value = setting.partition("=")
+        if name not in limits:
+            nearest = get_close_matches(name, limits, n=1)
+            hint = f" Did you mean {nearest[0]}?" if nearest else ""
+            raise UserError(f'--limit {setting}: there is no limit "{name}". The limits are {", ".join(limits)}.{hint}')
+        if not value.isascii() or not value.isdecimal() or not 0 < int(value) < 10**9:
+            example = f"{name}={getattr(ServerLimits, name)}"
+            raise UserError(f"--limit {setting}: must be a whole number above 0, for example {example}")
+        limits[name] = int(value)
+    return ServerLimits(**limits)

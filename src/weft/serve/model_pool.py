@@ -1,6 +1,4 @@
-"""The models of a server: loading with their batch queues, lookup by name or language pair, and reloading without
-downtime.
-"""
+"""The models of a server: loading with batch queues, lookup by name or language pair, reloading without downtime."""
 
 from __future__ import annotations
 
@@ -51,9 +49,8 @@ class LoadedModel:
 
         try:
             self._torch = TorchBackend(load_with_torch, options.beam)
-            selected = select_backend(folder, options, self._torch.translator)
+            fastest, self.backend_reason = select_backend(folder, options, self._torch.translator)
             is_torch = self._torch.is_loaded  # the warm-up may load torch as well
-            fastest, self.backend_reason = selected.backend, selected.reason
             if fastest.source_codec.modality == "image":
                 raise UserError(f"{path}: this model reads images, and only text can be served")
             list(fastest.stream([WARMUP_LINE]))

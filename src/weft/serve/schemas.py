@@ -11,17 +11,15 @@ FloatMatrix = list[list[float]]
 LogProbability = Annotated[float | None, Field(description="A log-probability; null if it is minus infinity.")]
 RoundedScore = Annotated[LogProbability, BeforeValidator(lambda value: round(value, DECIMALS))]
 RoundedMatrix = Annotated[FloatMatrix, BeforeValidator(lambda array: array.round(DECIMALS).tolist())]
+MeanOfUnits = Annotated[  # of an array [T,D], over D
+    list[float], BeforeValidator(lambda array: [round(value, DECIMALS) for value in array.mean(1).tolist()])
+]
 
 
 class ApiRecord(BaseModel):
     """A JSON object with exactly these fields. It can be validated from an object with attributes of the same names."""
 
     model_config = ConfigDict(extra="forbid", from_attributes=True)
-
-
-def _mean_of_units(array: Any) -> list[float]:
-    """Average [T,D] over D."""
-    return [round(value, DECIMALS) for value in array.mean(1).tolist()]
 
 
 def _significant_digits(array: Any) -> list[float] | None:
@@ -186,7 +184,7 @@ class GateRecord(ApiRecord):
     module: Annotated[str, Field(description="The cell, for example encoder.0.forward.")]
     name: str
     labels: list[str]
-    activations: Annotated[list[float], BeforeValidator(_mean_of_units), Field(validation_alias="values")]
+    activations: Annotated[MeanOfUnits, Field(validation_alias="values")]
 
 
 class GradientFlowRecord(ApiRecord):

@@ -1,6 +1,4 @@
-"""The torch backend of a served model: loaded on first use, cached per decode options, with a worker thread for
-inspections.
-"""
+"""The torch backend of a served model: loaded on first use, cached per decode options; a thread for inspections."""
 
 from __future__ import annotations
 
@@ -28,10 +26,7 @@ InspectionTask: TypeAlias = "Callable[[Translator], str]"  # returns JSON
 
 
 class TorchBackend:
-    """Supports every request. `load` is called on first use, since torch takes seconds and memory to import.
-
-    `beam` is the default beam size; None leaves it to the model.
-    """
+    """Supports every request. Loads on first use, since torch takes seconds. `beam`: the default; None: the model's."""
 
     def __init__(self, load: Callable[[], Translator], beam: int | None):
         self._load, self._beam = load, beam
@@ -58,8 +53,15 @@ class TorchBackend:
         self, options: DecodeOptions, requests: Sequence[Request], on_prefix: PrefixCallback | None
     ) -> list[Translation]:
         translator = self.translator_for(options)
-        if on_prefix is not None:
-            translator = _with_prefix_callback(translator, on_prefix)
+        if on_prefix is not None:  # report partial outputs of the search (but none of a frame decoder)
+            from weft.inference.step_functions import StreamingSearch
+
+            tokenizer = translator.trained.target_tokenizer
+
+            def report(ids: list[int]) -> None:
+                on_prefix(list(tokenizer.reorder(tokenizer.tokens(ids))), tokenizer.decode([ids])[0])
+
+            translator = replace(translator, search=StreamingSearch(translator.search, report))
         return list(translator.stream(requests))
 
     def _make_translator(self, options: DecodeOptions) -> Translator:
@@ -80,18 +82,6 @@ class TorchBackend:
             translator = override_translator_search(translator, beam, options.n_best)
         outputs = OutputOptions(options.alignment, options.attention, options.top_tokens)
         return replace(translator, output_options=outputs)
-
-
-def _with_prefix_callback(translator: Translator, on_prefix: PrefixCallback) -> Translator:
-    """Return a translator that reports partial outputs of its search (but none of a frame decoder)."""
-    from weft.inference.step_functions import StreamingSearch
-
-    tokenizer = translator.trained.target_tokenizer
-
-    def report(ids: list[int]) -> None:
-        on_prefix(list(tokenizer.reorder(tokenizer.tokens(ids))), tokenizer.decode([ids])[0])
-
-    return replace(translator, search=StreamingSearch(translator.search, report))
 
 
 class InspectionWorker:

@@ -122,20 +122,17 @@ class TrainingStatus:
             return self._cached
 
     def _read(self) -> bytes:
-        return RUN_LIST.dump_json([_run_record(run, readable=_refresh(run)) for run in self.runs])
+        return RUN_LIST.dump_json([_read_run(run) for run in self.runs])
 
 
-def _refresh(run: RunMonitor) -> bool:
-    """Return whether the files of a run can be read. If not, it stays as it was."""
+def _read_run(run: RunMonitor) -> TrainingRunRecord:
+    """Return the record of a run, as it was before if its files cannot be read."""
     try:
         run.update()
+        readable = True
     except (UserError, OSError) as error:
         LOGGER.warning("%s: cannot be read: %s", run.name, error)
-        return False
-    return True
-
-
-def _run_record(run: RunMonitor, *, readable: bool) -> TrainingRunRecord:
+        readable = False
     history = run.history
     metrics = [name for record in history.validations[-1:] for name in numeric_fields(record)]
     samples = [

@@ -100,9 +100,9 @@ def run_report_page(report: ReportData) -> str:
         inspection=None if report.inspection is None else _inspection_section(report.inspection),
         **_data_section(report),
         slots=[
-            (slot.name, slot.kind, f"{slot.parameters:,}")
-            for slot in (slot_sizes(report.trained.model) if report.trained is not None else [])
-            if slot.parameters
+            (name, kind, f"{parameters:,}")
+            for name, kind, parameters in (slot_sizes(report.trained.model) if report.trained is not None else [])
+            if parameters
         ],
         settings=list(_settings_groups(run)),
         version=version("weft"),

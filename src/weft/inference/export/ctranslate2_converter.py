@@ -68,10 +68,7 @@ def convert_to_ctranslate2(
     shortlist: Shortlist | None = None,
     bits: WeightBits = 7,
 ) -> None:
-    """Write model.bin, config.json, the vocabularies and the shortlist into a folder.
-
-    bits: of int8 weights; 7 are safe on every processor.
-    """
+    """Write model.bin, config.json, vocabularies and shortlist into a folder. bits: of int8 weights; 7 are safe."""
     spec = transformer_spec(model)
     if precision == "int8":
         quantize_spec(spec, bits)
@@ -122,14 +119,19 @@ def transformer_spec(model: ModelFolder) -> TransformerSpec:
         embedding = slots[side]
         stack.scale_embeddings = _merge_scale(embedding) * (embedding["dim"] ** 0.5 if embedding["scale"] else 1.0)
         if not slots[slot]["rotary"]:
-            table = _position_table(embedding, position_count(model), weights, side)
-            stack.position_encodings.encodings = table
+            stack.position_encodings.encodings = _position_table(embedding, position_count(model), weights, side)
         _fill_stack(stack, slots[slot], weights, slot)
     for number, layer in enumerate(decoder.layer):
         _fill_cross_attention(layer.attention, weights, f"decoder.layers.{number}")
     _fill_linear(decoder.projection, weights, "head")
-    spec = TransformerSpec(encoder, decoder)
-    _set_vocabularies(spec, model)
+    spec, target, unknown = TransformerSpec(encoder, decoder), token_names(model.target), model.target.unknown_id
+    spec.register_source_vocabulary(token_names(model.source_tokenizer))
+    spec.register_target_vocabulary(target)
+    spec.config.unk_token = target[PAD if unknown is None else unknown]
+    spec.config.bos_token = spec.config.decoder_start_token = target[BOS]
+    spec.config.eos_token = target[EOS]
+    spec.config.add_source_eos = True
+    spec.config.layer_norm_epsilon = LAYER_NORM_EPSILON
     spec.validate()
     return spec
 
@@ -144,17 +146,6 @@ def _stack_options(node: RecipeNode) -> Mapping[str, Any]:
         "rotary_dim": 0 if node["rotary"] else None,  # 0: all columns of a head
         "rotary_interleave": False,  # column i is rotated with i + D/2
     }
-
-
-def _set_vocabularies(spec: TransformerSpec, model: ModelFolder) -> None:
-    target, unknown = token_names(model.target), model.target.unknown_id
-    spec.register_source_vocabulary(token_names(model.source_tokenizer))
-    spec.register_target_vocabulary(target)
-    spec.config.unk_token = target[PAD if unknown is None else unknown]
-    spec.config.bos_token = spec.config.decoder_start_token = target[BOS]
-    spec.config.eos_token = target[EOS]
-    spec.config.add_source_eos = True
-    spec.config.layer_norm_epsilon = LAYER_NORM_EPSILON
 
 
 def _merge_scale(embedding: RecipeNode) -> float:
@@ -216,9 +207,7 @@ def _fill_norm(norm: Any, weights: NumpyWeights, name: str) -> None:
 
 
 def token_names(tokenizer: Tokenizer) -> list[str]:
-    """A unique name for each id: the token with visible white space; special tokens and changed tokens get a suffix
-    if their name is taken.
-    """
+    """A unique name for each id: its token with visible white space, and a suffix if another token has that name."""
     tokens = tokenizer.raw_tokens()
     visible = ["".join(SPACE_SYMBOL if char.isspace() else char for char in token) or SPACE_SYMBOL for token in tokens]
     taken, names = set(tokens) & set(visible), list[str]()

@@ -116,10 +116,7 @@ def _format_readme(library: str, packages: str, details: str, differences: Seque
 def _exported_folder(
     out: Path, model: ModelFolder, program: str, search: Mapping[str, Any], readme: str
 ) -> Iterator[Path]:
-    """Yield a folder with everything but the converted model; it gets its name when that has been added.
-
-    program: the standalone program that runs the model. search: settings of its search.
-    """
+    """Yield a folder with all but the converted model. program: runs the model. search: settings of its search."""
     check_new_folder(out, ", and is not empty: give another --out, or remove it.", "--out")
     translate = model.config["translate"]
     settings = {

@@ -1,6 +1,4 @@
-"""A Transformer as two ONNX graphs: encoder.onnx maps source ids to the initial decoder state, step.onnx maps a
-token and the state to log-probabilities and the updated state.
-"""
+"""Converts a Transformer to two ONNX graphs: source -> initial state; token, state -> log-probabilities, state."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -278,9 +276,7 @@ def initial_state(decoder: OnnxStack, batch: TensorName) -> None:
 
 
 def build_step(stack: OnnxStack, vocabulary: int) -> None:
-    """token [B] and the state -> log-probabilities of the next token [B,V], and the changed parts of the state, whose
-    names start with "after.".
-    """
+    """token [B], state -> log-probabilities of the next token [B,V], and the changed parts of the state ("after.*")."""
     graph = stack.graph
     tokens = graph.op("Unsqueeze", graph.input("token", ["batch"], TensorProto.INT64), graph.integers(1))
     steps = graph.input(STEP_COUNT, ["batch"], TensorProto.INT64)

@@ -1,6 +1,4 @@
-"""Sinusoidal and rotary positions as float32 tables, identical to those of the torch model; shared by all export
-formats, so that neither imports the other's library.
-"""
+"""Sinusoidal and rotary positions, as in the torch model; a file of its own, since it needs no export library."""
 
 import numpy as np
 from numpy.typing import NDArray
