@@ -34,7 +34,6 @@ from weft.checkpoints.model_folder import (
     save_tokenizers,
 )
 from weft.config.inference_config import InferenceConfig
-from weft.config.registry import REGISTRY
 from weft.config.serialization import from_dict, to_dict
 from weft.core.codec import Codec
 from weft.core.errors import UserError
@@ -90,7 +89,7 @@ def save_model(folder: Path, trained: TrainedModel, weights: Mapping[str, Tensor
     with atomic_folder(folder) as new:
         with explain_save_errors(new / WEIGHTS_FILE):
             save_file({name: tensor.contiguous() for name, tensor in weights.items()}, new / WEIGHTS_FILE)
-        write_json(new / CONFIG_FILE, to_dict(trained.recipe, REGISTRY))
+        write_json(new / CONFIG_FILE, to_dict(trained.recipe))
         write_json(new / METRICS_FILE, trained.metrics)
         save_tokenizers(new, trained.source_tokenizer, trained.target_tokenizer)
         write_manifest(new, {"kind": "model"})
@@ -109,14 +108,14 @@ def load_model(path: Path) -> TrainedModel:
 def load_model_config(path: Path) -> InferenceConfig:
     """The settings of the model in a run or model folder, every file checked against the manifest."""
     sections = {name: node for name, node in read_config(find_model(path)).items() if name not in TRAINING_SECTIONS}
-    return from_dict(sections, InferenceConfig, REGISTRY)
+    return from_dict(sections, InferenceConfig)
 
 
 def load_model_recipe(path: Path) -> "Recipe":
     """The whole recipe of the model in a run or model folder. Imports all losses and optimizers."""
     from weft.config.recipe import Recipe
 
-    return from_dict(read_config(find_model(path)), Recipe, REGISTRY)
+    return from_dict(read_config(find_model(path)), Recipe)
 
 
 def copy_weights(model: Model, tensors: Mapping[str, Tensor], origin: Path) -> None:

@@ -2,6 +2,7 @@
 
 from typing import Any, TypeAlias
 
+from weft.config.registry import REGISTRY
 from weft.config.schema import (
     REQUIRED,
     ComponentType,
@@ -25,7 +26,7 @@ from weft.config.value_checks import type_adapter
 JsonSchema: TypeAlias = dict[str, Any]
 
 
-def json_schema(kind: type, registry: Registry) -> JsonSchema:
+def json_schema(kind: type, registry: Registry = REGISTRY) -> JsonSchema:
     """Return the schema of the dataclass `kind`; `$defs` has Role (any component of the role) and Role.name."""
     builder = _SchemaBuilder(registry)
     body = builder.mapping(dataclass_settings(kind))

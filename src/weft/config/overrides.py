@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import TypeVar, cast
 
-from weft.config.registry import REGISTRY
 from weft.config.serialization import from_dict
 from weft.config.value_checks import describe_found
 from weft.config.yaml_files import MAX_DEPTH, PlainData, parse_yaml
@@ -16,7 +15,7 @@ ConfigT = TypeVar("ConfigT")
 def read_config(node: dict[str, PlainData], kind: type[ConfigT], overrides: Sequence[str] = ()) -> ConfigT:
     """Return the dataclass `kind` from plain data with overrides; raise ConfigError with all problems."""
     try:
-        return from_dict(apply_overrides(node, overrides), kind, REGISTRY)
+        return from_dict(apply_overrides(node, overrides), kind)
     except ConfigError as error:
         raise _with_hints(error, overrides) from error
 

@@ -9,6 +9,7 @@ import functools
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, TypeVar, cast
 
+from weft.config.registry import REGISTRY
 from weft.config.schema import (
     REQUIRED,
     ComponentType,
@@ -33,7 +34,7 @@ from weft.core.formatting import did_you_mean, quote, quote_all
 ConfigT = TypeVar("ConfigT")
 
 
-def to_dict(value: Any, registry: Registry) -> dict[str, Any]:
+def to_dict(value: Any, registry: Registry = REGISTRY) -> dict[str, Any]:
     """Return a dataclass or component factory as plain data with every default written out."""
     if not is_factory(value):
         return _record_to_dict(value, registry)
@@ -84,12 +85,12 @@ def registered_name(kind: type, role: type, registry: Registry) -> str:
     raise TypeError(f"{kind.__name__} is not in the registry as a {role.__name__}")
 
 
-def from_dict(node: object, kind: type[ConfigT], registry: Registry) -> ConfigT:
+def from_dict(node: object, kind: type[ConfigT], registry: Registry = REGISTRY) -> ConfigT:
     """Return the dataclass `kind` from plain data; raise ConfigError with all problems."""
     return cast(ConfigT, _read(node, DataclassType(kind), registry))
 
 
-def component_from_dict(node: object, role: type, registry: Registry) -> functools.partial[Any]:
+def component_from_dict(node: object, role: type, registry: Registry = REGISTRY) -> functools.partial[Any]:
     """Return a component factory from `recurrent` or `{type: recurrent, layers: 4}`."""
     return cast("functools.partial[Any]", _read(node, ComponentType(role), registry))
 
@@ -226,7 +227,7 @@ def _join_path(place: str, name: str) -> str:
     return f"{place}.{name}" if place else name
 
 
-def non_default_settings(value: Any, registry: Registry) -> set[str]:
+def non_default_settings(value: Any, registry: Registry = REGISTRY) -> set[str]:
     """Return the dotted paths of a dataclass whose values are not the defaults, as train.steps, model.encoder.layers.
 
     Below a component of another type than the default one, the defaults of that type count.

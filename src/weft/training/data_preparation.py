@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from weft.checkpoints.model_folder import load_tokenizers, model_fingerprint, save_tokenizers
 from weft.config.recipe import Recipe
-from weft.config.registry import REGISTRY
 from weft.config.serialization import to_dict
 from weft.core.codec import Codec
 from weft.core.errors import UserError
@@ -98,7 +97,7 @@ def prepare_data(
 
 def load_or_train_tokenizers(recipe: Recipe, corpus: Corpus, display: ProgressDisplay) -> tuple[Codec, Tokenizer]:
     """Return the tokenizers from the cache, or learn them from the corpus and cache them."""
-    text = to_dict(recipe.text, REGISTRY)
+    text = to_dict(recipe.text)
     inputs = [TOKENIZER_CACHE_VERSION, tokenizers.__version__, corpus.fingerprint(), text, recipe.train.seed]
     key = blake2b(json.dumps(inputs).encode(), digest_size=16).hexdigest()
     folder = recipe.data.cache_folder() / f"tokenizers-{key}"
@@ -121,7 +120,7 @@ def check_identical_files(fingerprints: dict[str, str], ranks: RankGroup) -> Non
 
 def teacher_fingerprint(recipe: Recipe) -> dict[str, str]:
     """Return the fingerprint of the teacher that the objective distillation names, by its place in the recipe."""
-    objective = to_dict(recipe.objective, REGISTRY)
+    objective = to_dict(recipe.objective)
     if objective["type"] != "distillation":
         return {}
     return {"objective.teacher": model_fingerprint(Path(objective["teacher"]).expanduser())}

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 from weft.checkpoints.run_log import TrainingHistory, best_validation
 from weft.config.recipe import Recipe, TrainingConfig
-from weft.config.registry import REGISTRY
 from weft.config.serialization import to_dict
 from weft.core.codec import Codec
 from weft.data.corpus import Corpus
@@ -216,7 +215,7 @@ def diagnose_vocabulary(
         has_own = number == 1 and recipe.text.target is not None
         place, trainer = ("text.target", recipe.text.target) if has_own else ("text.source", recipe.text.source)
         observation = next(_token_problems(report, number), None)
-        if observation is None and to_dict(trainer, REGISTRY)["type"] in SUBWORD_TOKENIZERS:
+        if observation is None and to_dict(trainer)["type"] in SUBWORD_TOKENIZERS:
             lines = [pair[number] for pair in islice(train.pairs(), VOCABULARY_SAMPLE)]
             observation = _short_tokens(side, lines, codecs[number])
         if observation is not None:

@@ -23,7 +23,6 @@ from torch.distributed.rendezvous import rendezvous
 
 from weft.checkpoints.model_folder import load_tokenizers, save_tokenizers
 from weft.config.recipe import Recipe
-from weft.config.registry import REGISTRY
 from weft.config.serialization import from_dict, to_dict
 from weft.core.codec import Codec
 from weft.core.errors import UserError
@@ -138,7 +137,7 @@ def rank_seed(ranks: RankGroup) -> tuple[int, ...]:
 
 def broadcast_recipe(ranks: RankGroup, make: Callable[[], Recipe]) -> Recipe:
     """Return rank 0's recipe; other machines need not have its file."""
-    return from_dict(ranks.on_main(lambda: to_dict(make(), REGISTRY)), Recipe, REGISTRY)
+    return from_dict(ranks.on_main(lambda: to_dict(make())), Recipe)
 
 
 def broadcast_tokenizers(ranks: RankGroup, make: Callable[[], tuple[Codec, Tokenizer]]) -> tuple[Codec, Tokenizer]:

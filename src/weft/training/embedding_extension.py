@@ -13,7 +13,6 @@ from torch import Tensor
 
 from weft.checkpoints.trained_model import TrainedModel, copy_weights, model_weights
 from weft.config.inference_config import InferenceConfig
-from weft.config.registry import REGISTRY
 from weft.config.serialization import to_dict
 from weft.core.codec import NUM_SPECIAL_TOKENS, Codec
 from weft.core.errors import UserError
@@ -81,7 +80,7 @@ def choose_tokenizers(
 
 def extension_obstacle(recipe: InferenceConfig) -> str | None:
     """Return why the vocabulary of this recipe's model cannot be extended; None if it can."""
-    slots = to_dict(recipe.model, REGISTRY)
+    slots = to_dict(recipe.model)
     if "char-cnn" in (slots["source"]["type"], slots["target"]["type"]):
         return "its embeddings are computed from a fixed set of characters (type: char-cnn)"
     if slots["frame_head"] is not None and slots["frame_head"]["type"] != "ctc":

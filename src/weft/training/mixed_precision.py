@@ -12,7 +12,6 @@ from torch import Tensor
 
 from weft.checkpoints.trained_model import model_weights
 from weft.config.recipe import Recipe
-from weft.config.registry import REGISTRY
 from weft.config.serialization import to_dict
 from weft.core.errors import UserError
 from weft.data.batches import Batch
@@ -53,7 +52,7 @@ def with_precision(recipe: Recipe, precision: Any) -> Recipe:
 
 def choose_precision(recipe: Recipe, device: torch.device) -> PrecisionChoice:
     """Choose bfloat16 for Transformers of at least MIN_WIDTH on devices that support it, else float32."""
-    model = to_dict(recipe, REGISTRY)["model"]
+    model = to_dict(recipe)["model"]
     layers = [model[slot] for slot in ("encoder", "decoder") if model[slot]["type"] != "none"]
     widths = [model[slot]["dim"] for slot in ("source", "target") if "dim" in model[slot]]
     if any(layer["type"] != "transformer" for layer in layers) or not widths:

@@ -36,7 +36,6 @@ from weft.checkpoints.model_folder import load_tokenizers, save_tokenizers
 from weft.checkpoints.run_log import LOG_FILE
 from weft.checkpoints.trained_model import TrainedModel, model_weights, save_model
 from weft.config.recipe import Recipe
-from weft.config.registry import REGISTRY
 from weft.config.serialization import from_dict, to_dict
 from weft.config.yaml_files import dump_yaml, dump_yaml_inline, read_yaml
 from weft.core.codec import Codec
@@ -126,11 +125,11 @@ class RunFolder:
     def recipe(self) -> Recipe:
         """Read the configuration of the run."""
         self.check_has_run()
-        return from_dict(read_yaml(self.path / CONFIG_FILE), Recipe, REGISTRY)
+        return from_dict(read_yaml(self.path / CONFIG_FILE), Recipe)
 
     def write_recipe(self, recipe: Recipe) -> None:
         """Write the configuration, with all that was decided so far."""
-        write_atomically(self.path / CONFIG_FILE, dump_yaml(to_dict(recipe, REGISTRY)).encode())
+        write_atomically(self.path / CONFIG_FILE, dump_yaml(to_dict(recipe)).encode())
 
     def clean_up(self) -> None:
         """Restore or remove what a killed run was writing."""
@@ -146,7 +145,7 @@ class RunFolder:
 
     def check_same_settings(self, recipe: Recipe) -> None:
         """Raise UserError if a setting has changed that must stay as it was when the run started."""
-        now = fixed_settings(to_dict(recipe, REGISTRY))
+        now = fixed_settings(to_dict(recipe))
         check_fixed_settings(self.data().fixed_settings, now, self.path / CONFIG_FILE)
 
     def check_same_data(self, data: PreparedData) -> None:
@@ -250,7 +249,7 @@ def pairs_to_jsonl(pairs: Iterable[TextPair], fields: PairFields) -> Iterator[by
 def write_run_files(folder: Path, recipe: Recipe, data: PreparedData, recipe_yaml: str | None) -> None:
     """Write the files of a new run; the configuration comes last, since it marks a run folder."""
     save_tokenizers(folder, data.source, data.target)
-    run_data = RunData(data.fingerprints, data.report.splits, fixed_settings(to_dict(recipe, REGISTRY)))
+    run_data = RunData(data.fingerprints, data.report.splits, fixed_settings(to_dict(recipe)))
     write_json(folder / DATA_FILE, asdict(run_data))
     if recipe_yaml is not None:
         write_atomically(folder / RECIPE_FILE, recipe_yaml.encode())

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from weft.config.recipe import Recipe
-from weft.config.registry import REGISTRY
 from weft.config.serialization import to_dict
 from weft.core.errors import UserError
 from weft.data.data_config import DataConfig
@@ -38,7 +37,7 @@ def make_student_recipe(
 ) -> CommentedRecipe:
     """Choose the recipe. name: the teacher's folder. transfer_set: a description of the lines it translates."""
     refuse_settings(settings, RESERVED_SETTINGS)
-    node = to_dict(teacher, REGISTRY)
+    node = to_dict(teacher)
     same = is_transformer(node)
     training, reasons = _choose_training(node["train"], folder, same_model=same)
     model, model_reasons = _choose_model(node, same_widths=same)

@@ -19,7 +19,6 @@ from weft.checkpoints.file_formats import parse_json_as
 from weft.checkpoints.run_log import TrainingHistory, read_history
 from weft.checkpoints.trained_model import copy_weights, model_weights, save_model
 from weft.config.recipe import Recipe
-from weft.config.registry import REGISTRY
 from weft.config.serialization import to_dict
 from weft.core.errors import UserError
 from weft.core.formatting import format_minutes
@@ -303,7 +302,7 @@ class Trainer:
             cursor=self.cursor,
             meter=self.meter.state(),
             time_spent=self.time_spent,
-            recipe=to_dict(self.recipe, REGISTRY),
+            recipe=to_dict(self.recipe),
         )
         checkpoint = Checkpoint(groups, asdict(state))
         self.ranks.on_main(lambda: save_checkpoint(self.folder.checkpoints, self.cursor.step, checkpoint))
@@ -313,7 +312,7 @@ class Trainer:
         """Continue from a checkpoint, which rank 0 has read; other ranks pass one without tensors."""
         node = self.ranks.on_main(lambda: checkpoint.state)
         state = parse_json_as(node, TrainerState, self.folder.checkpoints)
-        recipe, groups = to_dict(self.recipe, REGISTRY), checkpoint.groups
+        recipe, groups = to_dict(self.recipe), checkpoint.groups
         distribute = self.components.strategy.distribute
         reusable = reusable_state(state.recipe, recipe)
         if changes := describe_changes(state.recipe, recipe, state.cursor.step):

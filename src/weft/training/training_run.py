@@ -15,7 +15,6 @@ from weft.checkpoints.checkpoint import Checkpoint, load_newest_checkpoint, remo
 from weft.checkpoints.trained_model import TrainedModel, copy_weights, model_weights
 from weft.config.recipe import Recipe, load_recipe
 from weft.config.recipe_catalog import is_recipe_argument
-from weft.config.registry import REGISTRY
 from weft.config.serialization import from_dict
 from weft.config.yaml_files import PlainData
 from weft.core.formatting import format_minutes
@@ -60,7 +59,7 @@ def start_training(
         ranks.on_main(folder.check_can_start)  # before any file is read
         chosen = ranks.on_main(lambda: choose_recipe(recipe_or_files, settings, minutes, device).to_json())
         display.print(chosen["reasons"])
-        recipe = from_dict(chosen["recipe"], Recipe, REGISTRY)
+        recipe = from_dict(chosen["recipe"], Recipe)
         return run_training(folder, recipe, display, ranks, recipe_yaml=chosen["yaml"], start_time=start_time)
 
 
