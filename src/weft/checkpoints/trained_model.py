@@ -11,7 +11,7 @@ Names, shapes and dtypes are compared with the configured model on the meta devi
 """
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -101,7 +101,14 @@ def load_model(path: Path) -> TrainedModel:
     recipe = load_model_config(folder)
     source, target = load_tokenizers(folder)
     build = partial(build_model, recipe.model, source.vocabulary(), target.vocabulary(), joint=recipe.text.joint)
-    model = _build_with_weights(build, folder / WEIGHTS_FILE)
+    path = folder / WEIGHTS_FILE
+    with explain_load_errors(path):
+        tensors = load_file(path)
+    limit = MAX_REGISTRATIONS * len(tensors) + EXTRA_REGISTRATIONS
+    with meta_device(limit, f"{_mismatch(path)}: that is larger."):
+        _check_weights_fit(model_weights(build()), tensors, path, same_dtypes=True)
+    model = build()
+    copy_weights(model, tensors, path)
     return TrainedModel(model.eval(), source, target, recipe, read_json_object(folder / METRICS_FILE))
 
 
@@ -121,35 +128,22 @@ def load_model_recipe(path: Path) -> "Recipe":
 def copy_weights(model: Model, tensors: Mapping[str, Tensor], origin: Path) -> None:
     """Copy tensors into the model's weights; raise UserError naming `origin` unless names and shapes match."""
     weights = model_weights(model)
-    _check_weights_fit(weights, tensors, origin, lambda weight, tensor: weight.shape == tensor.shape)
+    _check_weights_fit(weights, tensors, origin, same_dtypes=False)
     for name, weight in weights.items():
         weight.copy_(tensors[name])
 
 
-def _build_with_weights(build: Callable[[], Model], path: Path) -> Model:
-    """Build the model with the weights in a file, after checking on the meta device that they fit."""
-    with explain_load_errors(path):
-        tensors = load_file(path)
-    limit = MAX_REGISTRATIONS * len(tensors) + EXTRA_REGISTRATIONS
-    with meta_device(limit, f"{_mismatch(path)}: that is larger."):
-        _check_weights_fit(model_weights(build()), tensors, path, _same_shape_and_dtype)
-    model = build()
-    copy_weights(model, tensors, path)
-    return model
-
-
 def _check_weights_fit(
-    weights: Mapping[str, Tensor], tensors: Mapping[str, Tensor], origin: Path, fit: Callable[[Tensor, Tensor], bool]
+    weights: Mapping[str, Tensor], tensors: Mapping[str, Tensor], origin: Path, *, same_dtypes: bool
 ) -> None:
-    names = sorted({*weights, *tensors})
-    wrong = [n for n in names if n not in weights or n not in tensors or not fit(weights[n], tensors[n])]
+    ours, theirs = (
+        {name: (tensor.shape, tensor.dtype if same_dtypes else None) for name, tensor in named.items()}
+        for named in (weights, tensors)
+    )
+    wrong = sorted(name for name in {*ours, *theirs} if ours.get(name) != theirs.get(name))
     if wrong:
         listed = ", ".join(wrong[:3]) + (f" and {len(wrong) - 3} more" if len(wrong) > 3 else "")
         raise UserError(f"{_mismatch(origin)}: {listed}.")
-
-
-def _same_shape_and_dtype(one: Tensor, other: Tensor) -> bool:
-    return one.shape == other.shape and one.dtype == other.dtype
 
 
 def _mismatch(origin: Path) -> str:

@@ -13,7 +13,6 @@ from weft.config.schema import (
     Registry,
     ScalarType,
     SequenceType,
-    Setting,
     Settings,
     constructor_settings,
     dataclass_settings,
@@ -41,19 +40,16 @@ class _SchemaBuilder:
         self.definitions: dict[str, JsonSchema] = {}
 
     def mapping(self, settings: Settings) -> JsonSchema:
+        properties = {name: self._field(setting.type, setting.default) for name, setting in settings.items()}
         required = [name for name, setting in settings.items() if setting.default is REQUIRED]
+        for name in settings.keys() - required:
+            properties[name]["default"] = to_plain(settings[name].default, settings[name].type, self.registry)
         return {
             "type": "object",
-            "properties": {name: self._setting(setting) for name, setting in settings.items()},
+            "properties": properties,
             "additionalProperties": False,
             **({"required": required} if required else {}),
         }
-
-    def _setting(self, setting: Setting) -> JsonSchema:
-        body = self._field(setting.type, setting.default)
-        if setting.default is REQUIRED:
-            return body
-        return {**body, "default": to_plain(setting.default, setting.type, self.registry)}
 
     def _field(self, field_type: FieldType, default: Any) -> JsonSchema:
         match field_type:

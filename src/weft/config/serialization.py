@@ -113,7 +113,10 @@ class _ConfigReader:
     def read(self, node: object, field_type: FieldType, place: str, default: Any) -> Any:
         match field_type:
             case ScalarType() | LiteralType():
-                return self._leaf(node, field_type, place)
+                try:
+                    return check_value(node, field_type)
+                except UserError as error:
+                    return self._problem(place, str(error))
             case OptionalType(inner=inner):
                 return None if node is None else self._present(node, inner, place, default)
             case SequenceType():
@@ -132,23 +135,16 @@ class _ConfigReader:
             return self._problem(place, f"{text}; for none, write null")
         return value
 
-    def _leaf(self, node: object, field_type: ScalarType | LiteralType, place: str) -> Any:
-        try:
-            return check_value(node, field_type)
-        except UserError as error:
-            return self._problem(place, str(error))
-
     def _sequence(self, node: object, field_type: SequenceType, place: str) -> Any:
         if not isinstance(node, list | tuple):
             return self._mismatch(field_type, place, describe_found(node))
         item_types = field_type.item_types(len(node))
         if len(item_types) != len(node):
             return self._mismatch(field_type, place, f"a list of {len(node)}")
-        values = [
+        return tuple(
             self.read(item, item_type, _join_path(place, str(number)), REQUIRED)
             for number, (item, item_type) in enumerate(zip(node, item_types, strict=True))
-        ]
-        return tuple(values)
+        )
 
     def _record(self, node: object, field_type: DataclassType, place: str, default: Any) -> Any:
         if not isinstance(node, Mapping):

@@ -252,12 +252,7 @@ def _model_settings(
     tokens_per_line = {"symbols": target.words, "words": target.letters, "sentences": subwords}[target.kind]
     epochs = inputs.trainable_tokens(weights) / (inputs.profile.pairs * (tokens_per_line + 1))
     dropout = next((dropout for limit, dropout in DROPOUT_BY_EPOCHS if epochs < limit), MAX_DROPOUT)
-    embedding: dict[str, PlainData] = {
-        "type": "tokens",
-        "dim": size.dim,
-        "positions": "sinusoidal",
-        "dropout": dropout,
-    }
+    embedding: dict[str, PlainData] = {"type": "tokens", "dim": size.dim, "positions": "sinusoidal", "dropout": dropout}
     stack: dict[str, PlainData] = {
         "type": "transformer",
         "layers": size.layers,

@@ -69,7 +69,8 @@ def prepare_data(
 ) -> PreparedData:
     """Read the files, learn tokenizers unless they are passed, tokenize, and print the data table.
 
-    Rank 0 learns the tokenizers; the first rank of each machine tokenizes.
+    Rank 0 learns the tokenizers; the first rank of each machine tokenizes. Raise UserError if a machine's files differ
+    from rank 0's.
     """
     corpora = recipe.data.splits(source_modality(recipe.text))
     if tokenizers is None:
@@ -82,8 +83,13 @@ def prepare_data(
     report = make_data_report(caches["train"], {name: cache for name, cache in caches.items() if name != "train"})
     display.print("\n".join([render_data_report(report), *data_warnings(caches["train"].statistics.sample)]))
     fingerprints = {f"data.{name}": corpus.fingerprint() for name, corpus in corpora.items()}
-    fingerprints |= teacher_fingerprint(recipe)
-    check_identical_files(fingerprints, ranks)
+    objective = to_dict(recipe.objective)
+    if objective["type"] == "distillation":
+        fingerprints["objective.teacher"] = model_fingerprint(Path(objective["teacher"]).expanduser())
+    main = ranks.on_main(lambda: fingerprints)
+    for place, value in fingerprints.items():
+        if main[place] != value:
+            raise UserError(f"{place}: the files on {node()} differ from those on the machine of rank 0: copy them")
     return PreparedData(
         source=tokenizers[0],
         target=tokenizers[1],
@@ -108,22 +114,6 @@ def load_or_train_tokenizers(recipe: Recipe, corpus: Corpus, display: ProgressDi
         with suppress(FolderTakenError), cache_write_errors(folder.parent), new_folder(folder) as new:
             save_tokenizers(new, *learned)
     return load_tokenizers(folder)
-
-
-def check_identical_files(fingerprints: dict[str, str], ranks: RankGroup) -> None:
-    """Raise UserError if this machine's files differ from rank 0's."""
-    main = ranks.on_main(lambda: fingerprints)
-    for place, value in fingerprints.items():
-        if main[place] != value:
-            raise UserError(f"{place}: the files on {node()} differ from those on the machine of rank 0: copy them")
-
-
-def teacher_fingerprint(recipe: Recipe) -> dict[str, str]:
-    """Return the fingerprint of the teacher that the objective distillation names, by its place in the recipe."""
-    objective = to_dict(recipe.objective)
-    if objective["type"] != "distillation":
-        return {}
-    return {"objective.teacher": model_fingerprint(Path(objective["teacher"]).expanduser())}
 
 
 def make_batches(

@@ -5,7 +5,6 @@ observed, the likely cause and the setting to change, and is reported once per r
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
-from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -118,7 +117,8 @@ def diagnose_overfitting(history: TrainingHistory, settings: TrainingConfig) -> 
     rising = losses == sorted(set(losses)) and losses[-1] > losses[0] + OVERFITTING_RISE * abs(losses[0])
     if not rising or before is None or now is None or now >= before:
         return None
-    if _improved_recently(history, settings.validation.best_metric):
+    best = best_validation(history.validations, settings.validation.best_metric)
+    if best is not None and best.step >= last[1]["step"]:
         return None
     return RunDiagnosis(
         "overfitting",
@@ -128,11 +128,6 @@ def diagnose_overfitting(history: TrainingHistory, settings: TrainingConfig) -> 
         "train.validation.patience=3 to stop early (best/ holds the best model so far), a higher dropout, more data, "
         "or a smaller model",
     )
-
-
-def _improved_recently(history: TrainingHistory, metric: str) -> bool:
-    best, recent = best_validation(history.validations, metric), history.validations[-CONSECUTIVE_VALIDATIONS:]
-    return best is not None and best.step >= recent[0]["step"]
 
 
 def output_statistics(lines: Segments) -> dict[str, float]:
@@ -199,11 +194,6 @@ def nonfinite_diagnosis(step: int) -> RunDiagnosis:
         "Start again in another --out with half of train.schedule.learning_rate, a longer "
         "train.schedule.warmup_steps, or train.clip_norm=1: this run would only reach the same step again",
     )
-
-
-def nonfinite_message(diagnosis: RunDiagnosis, checkpoints: Path) -> str:
-    saved = f"\nEarlier checkpoints are in {checkpoints}." if checkpoints.exists() else ""
-    return f"{diagnosis.observation}.\n{diagnosis.cause}. {diagnosis.advice}.{saved}"
 
 
 def diagnose_vocabulary(

@@ -116,7 +116,9 @@ def extend_model(trained: TrainedModel, sides: ExtendedTokenizers) -> TrainedMod
         weights[name] = weight
         if weight.shape != extended[name].shape:
             side = sides.side_of(name)
-            weights[name] = insert_rows(weight, side, mean_rows(weight, side))
+            first = first_row_id(weight, side)
+            means = [weight[[token - first for token in ids]].mean(0) for ids in side.old_ids]
+            weights[name] = insert_rows(weight, side, torch.stack(means))
     copy_weights(model, weights, EXTENDED_WEIGHTS)
     return TrainedModel(model.eval(), source, target, recipe, trained.metrics)
 
@@ -137,12 +139,6 @@ def extend_optimizer_state(
             side = sides.side_of(name)
             result[key] = insert_rows(tensor, side, tensor.new_zeros(len(side.old_ids), *tensor.shape[1:]))
     return result
-
-
-def mean_rows(weight: Tensor, side: ExtendedSide[Codec]) -> Tensor:
-    """Return for each new token the mean of the rows that spelled it."""
-    first = first_row_id(weight, side)
-    return torch.stack([weight[[token - first for token in ids]].mean(0) for ids in side.old_ids])
 
 
 def insert_rows(weight: Tensor, side: ExtendedSide[Codec], rows: Tensor) -> Tensor:

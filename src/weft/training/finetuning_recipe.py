@@ -22,12 +22,7 @@ from weft.data.pair_files import is_table_file
 from weft.models.model import Slot
 from weft.text.text_config import source_modality
 from weft.training.autoconfig import holdout_share
-from weft.training.commented_recipe import (
-    CommentedRecipe,
-    make_commented_recipe,
-    refuse_settings,
-    warmup_stable_decay,
-)
+from weft.training.commented_recipe import CommentedRecipe, make_commented_recipe, refuse_settings, warmup_stable_decay
 from weft.training.run_folder import PreparedRunFolder, RunFolder, TextPair
 from weft.training.time_budget import length_overrides
 

@@ -5,7 +5,7 @@ and 3.2), and the automatic choice of the precision.
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -27,11 +27,6 @@ BFLOAT16_CPU_FEATURES = ("avx512_bf16", "amx_bf16")
 FLOAT16_LOSS_SCALES = (1.0, 2.0**-4, 2.0**-8, 2.0**-12)
 
 
-class PrecisionChoice(NamedTuple):
-    precision: str
-    reason: str
-
-
 def resolve_precision(recipe: Recipe, ranks: RankGroup, display: ProgressDisplay) -> Recipe:
     """Return the recipe with `auto` replaced by the precision that rank 0 chooses, and print the reason."""
     if recipe.train.precision == "bfloat16" and ranks.device.type == "cpu" and not supports_bfloat16(ranks.device):
@@ -50,19 +45,19 @@ def with_precision(recipe: Recipe, precision: Any) -> Recipe:
     return replace(recipe, train=replace(recipe.train, precision=precision))
 
 
-def choose_precision(recipe: Recipe, device: torch.device) -> PrecisionChoice:
-    """Choose bfloat16 for Transformers of at least MIN_WIDTH on devices that support it, else float32."""
+def choose_precision(recipe: Recipe, device: torch.device) -> tuple[str, str]:
+    """Return bfloat16 for Transformers of at least MIN_WIDTH on devices that support it, else float32, and a reason."""
     model = to_dict(recipe)["model"]
     layers = [model[slot] for slot in ("encoder", "decoder") if model[slot]["type"] != "none"]
     widths = [model[slot]["dim"] for slot in ("source", "target") if "dim" in model[slot]]
     if any(layer["type"] != "transformer" for layer in layers) or not widths:
-        return PrecisionChoice("float32", "half precision is known to pay off only for Transformers")
+        return ("float32", "half precision is known to pay off only for Transformers")
     if min(widths) < MIN_WIDTH:
-        return PrecisionChoice("float32", f"half precision does not pay off below a width of {MIN_WIDTH}")
+        return ("float32", f"half precision does not pay off below a width of {MIN_WIDTH}")
     label = {"cpu": "CPU", "cuda": "GPU"}.get(device.type, "device")
     if not supports_bfloat16(device):
-        return PrecisionChoice("float32", f"this {label} has no instructions for bfloat16")
-    return PrecisionChoice("bfloat16", f"this {label} has instructions for it; weights are kept in float32")
+        return ("float32", f"this {label} has no instructions for bfloat16")
+    return ("bfloat16", f"this {label} has instructions for it; weights are kept in float32")
 
 
 def supports_bfloat16(device: torch.device) -> bool:

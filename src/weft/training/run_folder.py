@@ -104,13 +104,18 @@ class RunFolder:
             raise UserError(f"{self.path}: another process has started this run meanwhile; to resume it, start again")
 
     def create(self, recipe: Recipe, data: PreparedData, recipe_yaml: str | None, ranks: RankGroup) -> None:
-        """Write everything that resuming needs to begin at the same first step."""
+        """Write everything that resuming needs to begin at the same first step.
+
+        The configuration comes last, since it marks a run folder.
+        """
         ranks.set_flag(self._started_flag)
-        if self.is_prepared():
-            write_run_files(self.path, recipe, data, recipe_yaml)
-            return
-        with new_folder(self.path) as new:
-            write_run_files(new, recipe, data, recipe_yaml)
+        run_data = RunData(data.fingerprints, data.report.splits, fixed_settings(to_dict(recipe)))
+        with nullcontext(self.path) if self.is_prepared() else new_folder(self.path) as folder:
+            save_tokenizers(folder, data.source, data.target)
+            write_json(folder / DATA_FILE, asdict(run_data))
+            if recipe_yaml is not None:
+                write_atomically(folder / RECIPE_FILE, recipe_yaml.encode())
+            RunFolder(folder).write_recipe(recipe)
 
     def was_restarted(self, ranks: RankGroup) -> bool:
         """Return whether torchrun started these processes in place of others that had started this run."""
@@ -226,14 +231,7 @@ class PreparedRunFolder(RunFolder, Generic[RequestT]):
             for name, rows in pairs.items():
                 write_pairs(new.pairs(name), rows, fields)
             write_atomically(new.recipe_file, recipe_yaml.encode())
-            write_atomically(new.request_file, _to_json_bytes(asdict(request)))
-
-    def write_scores(self, scores: dict[str, Any]) -> None:
-        write_atomically(self.scores_file, _to_json_bytes(scores))
-
-
-def _to_json_bytes(node: object) -> bytes:
-    return f"{json.dumps(node, indent=2, ensure_ascii=False)}\n".encode()
+            write_json(new.request_file, asdict(request))
 
 
 def write_pairs(path: Path, pairs: Iterable[TextPair], fields: PairFields) -> None:
@@ -244,16 +242,6 @@ def pairs_to_jsonl(pairs: Iterable[TextPair], fields: PairFields) -> Iterator[by
     """Yield pairs as lines of JSON, since text may contain tabs and carriage returns."""
     for pair in pairs:
         yield f"{json.dumps(dict(zip(fields, pair, strict=True)), ensure_ascii=False)}\n".encode()
-
-
-def write_run_files(folder: Path, recipe: Recipe, data: PreparedData, recipe_yaml: str | None) -> None:
-    """Write the files of a new run; the configuration comes last, since it marks a run folder."""
-    save_tokenizers(folder, data.source, data.target)
-    run_data = RunData(data.fingerprints, data.report.splits, fixed_settings(to_dict(recipe)))
-    write_json(folder / DATA_FILE, asdict(run_data))
-    if recipe_yaml is not None:
-        write_atomically(folder / RECIPE_FILE, recipe_yaml.encode())
-    RunFolder(folder).write_recipe(recipe)
 
 
 def fixed_settings(recipe: dict[str, Any]) -> dict[str, Any]:

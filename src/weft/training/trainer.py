@@ -27,8 +27,8 @@ from weft.data.batches import Batch
 from weft.metrics.corpus_metrics import is_better
 from weft.models.model import Model, trainable_parameters
 from weft.optim.weight_averages import NamedWeights
-from weft.training.diagnostics import RunDiagnosis, nonfinite_diagnosis, nonfinite_message, run_diagnostics
-from weft.training.distributed import RankGroup, rank_seed
+from weft.training.diagnostics import RunDiagnosis, nonfinite_diagnosis, run_diagnostics
+from weft.training.distributed import RankGroup
 from weft.training.log_writer import LogWriter, open_log
 from weft.training.progress import ProgressDisplay, format_validation
 from weft.training.run_components import TrainingComponents
@@ -123,7 +123,12 @@ class Trainer:
             try:
                 return self._run(interrupt, log)
             except NonFiniteError as error:
-                raise UserError(self._handle_nonfinite(log)) from error
+                diagnosis, checkpoints = nonfinite_diagnosis(self.cursor.step + 1), self.folder.checkpoints
+                log.write(diagnosis.record(self.cursor.step + 1))
+                with suppress(NonFiniteError):
+                    self.save()  # the last good weights
+                saved = f"\nEarlier checkpoints are in {checkpoints}." if checkpoints.exists() else ""
+                raise UserError(f"{diagnosis.observation}.\n{diagnosis.cause}. {diagnosis.advice}.{saved}") from error
 
     def _run(self, interrupt: InterruptHandler, log: LogWriter) -> RunOutcome:
         batches = iterate_updates(self.components.batches, self.cursor, self.recipe.train.gradient_accumulation)
@@ -164,7 +169,8 @@ class Trainer:
         return self.cursor.step % every == 0 or self.cursor.step == self.recipe.train.steps
 
     def _update(self, cursor: DataCursor, batches: list[Batch]) -> None:
-        seed_all(self.recipe.train.seed, "step", cursor.step, *rank_seed(self.ranks))
+        rank = [self.ranks.rank] if self.ranks.rank else []  # rank 0 draws as a single process does
+        seed_all(self.recipe.train.seed, "step", cursor.step, *rank)
         stats = train_step(
             self.components.strategy,
             self.components.optimizer,
@@ -200,14 +206,6 @@ class Trainer:
             message += f" ({self.time_spent.preparation:.0f} seconds of them were spent reading the data)"
         self.display.print(message)
         warn_about_warmup(self.recipe, self.display)
-
-    def _handle_nonfinite(self, log: LogWriter) -> str:
-        """Log that the next update is not finite, save the last good weights, and return the error message."""
-        diagnosis = nonfinite_diagnosis(self.cursor.step + 1)
-        log.write(diagnosis.record(self.cursor.step + 1))
-        with suppress(NonFiniteError):
-            self.save()
-        return nonfinite_message(diagnosis, self.folder.checkpoints)
 
     def _require_finite(self) -> None:
         """Raise NonFiniteError if weights are not finite, so that they are never saved; a finite update can do that."""
