@@ -72,20 +72,17 @@ class _SchemaBuilder:
     def _component(self, role: type, default: Any) -> JsonSchema:
         """Any component of the role; with a default, also that component's settings without its type."""
         if role.__name__ not in self.definitions:
-            self._define_role(role)
+            names = list(self.registry[role])
+            components = [{**_reference(f"{role.__name__}.{name}"), "required": ["type"]} for name in names]
+            self.definitions[role.__name__] = {"oneOf": [{"enum": names}, *components]}
+            for name, kind in self.registry[role].items():
+                body = self.mapping(constructor_settings(kind))
+                body["properties"] = {"type": {"const": name}, **body["properties"]}
+                self.definitions[f"{role.__name__}.{name}"] = body
         if not is_factory(default):
             return _reference(role.__name__)
         name = registered_name(unwrap_factory(default)[0], role, self.registry)
         return {"anyOf": [_reference(role.__name__), _reference(f"{role.__name__}.{name}")]}
-
-    def _define_role(self, role: type) -> None:
-        names = list(self.registry[role])
-        components = [{**_reference(f"{role.__name__}.{name}"), "required": ["type"]} for name in names]
-        self.definitions[role.__name__] = {"oneOf": [{"enum": names}, *components]}
-        for name, kind in self.registry[role].items():
-            body = self.mapping(constructor_settings(kind))
-            body["properties"] = {"type": {"const": name}, **body["properties"]}
-            self.definitions[f"{role.__name__}.{name}"] = body
 
 
 def _reference(name: str) -> JsonSchema:

@@ -13,11 +13,19 @@ ConfigT = TypeVar("ConfigT")
 
 
 def read_config(node: dict[str, PlainData], kind: type[ConfigT], overrides: Sequence[str] = ()) -> ConfigT:
-    """Return the dataclass `kind` from plain data with overrides; raise ConfigError with all problems."""
+    """Return the dataclass `kind` from plain data with overrides; raise ConfigError with all problems.
+
+    Where an override gave a component a type that lacks its other settings, the message says how to reset them.
+    """
     try:
         return from_dict(apply_overrides(node, overrides), kind)
     except ConfigError as error:
-        raise _with_hints(error, overrides) from error
+        types = dict(override.split(".type=", 1) for override in overrides if ".type=" in override)
+        problems = []
+        for place, text in error.problems:
+            hint = f"; to start over: {place}={{type: {types[place]}}}" if place in types else ""
+            problems.append(ConfigProblem(place, text + hint))
+        raise ConfigError(problems) from error
 
 
 def apply_overrides(node: dict[str, PlainData], overrides: Sequence[str]) -> dict[str, PlainData]:
@@ -38,16 +46,6 @@ def apply_overrides(node: dict[str, PlainData], overrides: Sequence[str]) -> dic
     if problems:
         raise ConfigError(problems)
     return cast(dict[str, PlainData], tree)
-
-
-def _with_hints(error: ConfigError, overrides: Sequence[str]) -> ConfigError:
-    """Add how to reset a component where an override gave it a type that lacks its other settings."""
-    types = dict(override.split(".type=", 1) for override in overrides if ".type=" in override)
-    problems = []
-    for place, text in error.problems:
-        hint = f"; to start over: {place}={{type: {types[place]}}}" if place in types else ""
-        problems.append(ConfigProblem(place, text + hint))
-    return ConfigError(problems)
 
 
 def _with_value(node: PlainData, path: list[str], value: PlainData) -> PlainData:

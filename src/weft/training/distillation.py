@@ -156,14 +156,8 @@ def prepare_student(
 ) -> None:
     """Make all choices and create the folder; problems are reported first."""
     transfer_set.count_lines()
-    chosen = make_student_recipe(
-        load_model_recipe(Path(request.teacher)),
-        request.teacher,
-        folder,
-        request.settings,
-        request.minutes,
-        transfer_set.description,
-    )
+    recipe, lines = load_model_recipe(Path(request.teacher)), transfer_set.description
+    chosen = make_student_recipe(recipe, request.teacher, folder, request.settings, request.minutes, lines)
     check_recipe(replace(chosen.recipe, train=replace(chosen.recipe.train, initial_model=None)))
     check_data_files(chosen.recipe, (folder.pairs("train"), folder.pairs("valid")))
     if folder.pairs("valid") in validation_files(chosen.recipe):

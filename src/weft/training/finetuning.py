@@ -147,7 +147,11 @@ def score_model(
     if recipe.data.monolingual:
         trained = load_model_on_device(folder, device)
         for name, rows in pairs.items():
-            scores[name] = language_model_scores(trained, [line for _, line in rows])
+            lines = [line for _, line in rows]
+            tokens = trained.target_tokenizer.encode(lines)
+            counts = Counter(count_units(lines, tokens, trained.target_tokenizer))
+            measured = perplexity_scores(negative_log_likelihood(trained, tokens), counts)
+            scores[name] = [score for score in measured if score.name in COMPARABLE_SCORES]
     else:
         translator = load_translator(folder, device=device)
         metrics = recipe.train.validation.metrics or DEFAULT_METRICS
@@ -156,13 +160,6 @@ def score_model(
             outputs = [translation.text for translation in translator.translate(sources)]
             scores[name] = evaluate_with_intervals(Segments(outputs, references, sources), metrics)
     return {name: [score_to_dict(score) for score in found] for name, found in scores.items()}
-
-
-def language_model_scores(trained: TrainedModel, lines: list[str]) -> list[MetricScore]:
-    rows = trained.target_tokenizer.encode(lines)
-    counts = Counter(count_units(lines, rows, trained.target_tokenizer))
-    scores = perplexity_scores(negative_log_likelihood(trained, rows), counts)
-    return [score for score in scores if score.name in COMPARABLE_SCORES]
 
 
 def compare_before_and_after(folder: FinetuningFolder, display: ProgressDisplay, device: str) -> str | None:

@@ -32,17 +32,15 @@ from torch import Tensor
 from weft.checkpoints import model_folder
 from weft.checkpoints.checkpoint import Checkpoint, save_checkpoint
 from weft.checkpoints.file_formats import read_json_as, write_json
-from weft.checkpoints.model_folder import load_tokenizers, save_tokenizers
+from weft.checkpoints.model_folder import save_tokenizers
 from weft.checkpoints.run_log import LOG_FILE
 from weft.checkpoints.trained_model import TrainedModel, model_weights, save_model
 from weft.config.recipe import Recipe
 from weft.config.serialization import from_dict, to_dict
 from weft.config.yaml_files import dump_yaml, dump_yaml_inline, read_yaml
-from weft.core.codec import Codec
 from weft.core.errors import UserError
 from weft.core.files import check_new_folder, new_folder, remove_leftovers, write_atomically
 from weft.data.data_report import SplitReport
-from weft.text.tokenizer import Tokenizer
 from weft.training.data_preparation import PreparedData
 from weft.training.distributed import RankGroup
 from weft.training.log_writer import TENSORBOARD_FOLDER
@@ -141,9 +139,6 @@ class RunFolder:
         for folder in (self.path, self.checkpoints):
             if folder.is_dir():
                 remove_leftovers(folder)
-
-    def tokenizers(self) -> tuple[Codec, Tokenizer]:
-        return load_tokenizers(self.path)
 
     def data(self) -> RunData:
         return read_json_as(self.path / DATA_FILE, RunData)

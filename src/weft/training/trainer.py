@@ -29,7 +29,7 @@ from weft.models.model import Model, trainable_parameters
 from weft.optim.weight_averages import NamedWeights
 from weft.training.diagnostics import RunDiagnosis, nonfinite_diagnosis, run_diagnostics
 from weft.training.distributed import RankGroup
-from weft.training.log_writer import LogWriter, open_log
+from weft.training.log_writer import LogWriters, open_log
 from weft.training.progress import ProgressDisplay, format_validation
 from weft.training.run_components import TrainingComponents
 from weft.training.run_folder import RunFolder, describe_changes, reusable_state
@@ -124,13 +124,13 @@ class Trainer:
                 return self._run(interrupt, log)
             except NonFiniteError as error:
                 diagnosis, checkpoints = nonfinite_diagnosis(self.cursor.step + 1), self.folder.checkpoints
-                log.write(diagnosis.record(self.cursor.step + 1))
+                self._log(diagnosis.record(self.cursor.step + 1), log)
                 with suppress(NonFiniteError):
                     self.save()  # the last good weights
                 saved = f"\nEarlier checkpoints are in {checkpoints}." if checkpoints.exists() else ""
                 raise UserError(f"{diagnosis.observation}.\n{diagnosis.cause}. {diagnosis.advice}.{saved}") from error
 
-    def _run(self, interrupt: InterruptHandler, log: LogWriter) -> RunOutcome:
+    def _run(self, interrupt: InterruptHandler, log: LogWriters) -> RunOutcome:
         batches = iterate_updates(self.components.batches, self.cursor, self.recipe.train.gradient_accumulation)
         updates = prefetch_to_device(batches, self.ranks.device)
         while (outcome := self._outcome(interrupt)) is None:
@@ -212,20 +212,21 @@ class Trainer:
         if not math.isfinite(self.components.strategy.gradient_norm([*self._weights().values()])):
             raise NonFiniteError
 
-    def _report_diagnosis(self, diagnosis: RunDiagnosis, log: LogWriter) -> None:
+    def _report_diagnosis(self, diagnosis: RunDiagnosis, log: LogWriters) -> None:
         if diagnosis.diagnosis not in self.history.diagnoses:
             self._log(diagnosis.record(self.cursor.step), log)
             self.display.print(diagnosis.message())
 
-    def _log(self, record: dict[str, Any], log: LogWriter) -> None:
-        log.write(record)
+    def _log(self, record: dict[str, Any], log: LogWriters) -> None:
+        for writer in log:
+            writer.write(record)
         self.history.add(record)
 
-    def _diagnose(self, log: LogWriter) -> None:
+    def _diagnose(self, log: LogWriters) -> None:
         for diagnosis in run_diagnostics(self.history, self.recipe.train):
             self._report_diagnosis(diagnosis, log)
 
-    def _report(self, log: LogWriter) -> None:
+    def _report(self, log: LogWriters) -> None:
         step, settings = self.cursor.step, self.recipe.train
         if step > 1 and not self._is_due(settings.log_every):
             return
@@ -241,7 +242,7 @@ class Trainer:
         self.display.report(record, settings.steps)
         self._diagnose(log)
 
-    def _validate(self, log: LogWriter) -> None:
+    def _validate(self, log: LogWriters) -> None:
         """Score the weights (averaged, if there is an average), save them as last/, and as best/ if they are best."""
         self._require_finite()
         weights = self._evaluated_weights()
