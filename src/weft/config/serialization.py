@@ -6,7 +6,7 @@ type's own defaults.
 """
 
 import functools
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar, cast
 
 from weft.config.registry import REGISTRY
@@ -188,9 +188,13 @@ class _ConfigReader:
 
     def _arguments(self, node: Mapping[Any, object], settings: Settings, place: str) -> dict[str, Any]:
         """Read the settings that the mapping has; report names that are unknown and names that are missing."""
+        known = f"settings here: {', '.join(settings)}" if settings else "there are no settings here"
         for name in node:
-            if name not in settings:
-                self._unknown_name(name, settings, place)
+            if not isinstance(name, str):
+                found = describe_found(name)
+                self._problem(place, f"the name of a setting should be text, found {found} (put it in quotes)")
+            elif name not in settings:
+                self._problem(place, f"unknown setting {quote(name)}{did_you_mean(name, settings)} ({known})")
         for name, setting in settings.items():
             if name not in node and setting.default is REQUIRED:
                 expected = describe_expected(setting.type, self.registry)
@@ -200,13 +204,6 @@ class _ConfigReader:
             for name, setting in settings.items()
             if name in node
         }
-
-    def _unknown_name(self, name: object, names: Collection[str], place: str) -> None:
-        if not isinstance(name, str):
-            found = describe_found(name)
-            return self._problem(place, f"the name of a setting should be text, found {found} (put it in quotes)")
-        known = f"settings here: {', '.join(names)}" if names else "there are no settings here"
-        return self._problem(place, f"unknown setting {quote(name)}{did_you_mean(name, names)} ({known})")
 
     def _mismatch(self, field_type: FieldType, place: str, found: str) -> None:
         self._problem(place, f"should be {describe_expected(field_type, self.registry)}, found {found}")

@@ -171,16 +171,12 @@ class Trainer:
     def _update(self, cursor: DataCursor, batches: list[Batch]) -> None:
         rank = [self.ranks.rank] if self.ranks.rank else []  # rank 0 draws as a single process does
         seed_all(self.recipe.train.seed, "step", cursor.step, *rank)
+        parts, rate, clip_norm = self.components, self.components.schedule(cursor.step), self.recipe.train.clip_norm
         stats = train_step(
-            self.components.strategy,
-            self.components.optimizer,
-            batches,
-            step=cursor.step,
-            learning_rate=self.components.schedule(cursor.step),
-            clip_norm=self.recipe.train.clip_norm,
+            parts.strategy, parts.optimizer, batches, step=cursor.step, learning_rate=rate, clip_norm=clip_norm
         )
-        if self.components.average is not None:
-            self.components.average.update(cursor.step, trainable_weights(self.components.trained.model))
+        if parts.average is not None:
+            parts.average.update(cursor.step, trainable_weights(parts.trained.model))
         self.cursor = cursor
         self.meter.add(stats)
 
