@@ -51,13 +51,13 @@ def choose_precision(recipe: Recipe, device: torch.device) -> tuple[str, str]:
     layers = [model[slot] for slot in ("encoder", "decoder") if model[slot]["type"] != "none"]
     widths = [model[slot]["dim"] for slot in ("source", "target") if "dim" in model[slot]]
     if any(layer["type"] != "transformer" for layer in layers) or not widths:
-        return ("float32", "half precision is known to pay off only for Transformers")
+        return "float32", "half precision is known to pay off only for Transformers"
     if min(widths) < MIN_WIDTH:
-        return ("float32", f"half precision does not pay off below a width of {MIN_WIDTH}")
+        return "float32", f"half precision does not pay off below a width of {MIN_WIDTH}"
     label = {"cpu": "CPU", "cuda": "GPU"}.get(device.type, "device")
     if not supports_bfloat16(device):
-        return ("float32", f"this {label} has no instructions for bfloat16")
-    return ("bfloat16", f"this {label} has instructions for it; weights are kept in float32")
+        return "float32", f"this {label} has no instructions for bfloat16"
+    return "bfloat16", f"this {label} has instructions for it; weights are kept in float32"
 
 
 def supports_bfloat16(device: torch.device) -> bool:

@@ -39,6 +39,7 @@ def make_student_recipe(
     refuse_settings(settings, RESERVED_SETTINGS)
     node = to_dict(teacher)
     slots = node["model"]
+    # Whether the teacher is a Transformer whose widths a student can have
     types = [slots[name]["type"] for name in ("source", "encoder", "target", "decoder")]
     same = types == ["tokens", "transformer"] * 2 and slots["source"]["dim"] == slots["target"]["dim"]
     training, reasons = _choose_training(node["train"], folder, same_model=same)
