@@ -71,7 +71,7 @@ def test_log_has_progress_and_validation(run: Path) -> None:
 def test_saved_configuration_has_all_defaults(run: Path) -> None:
     recipe = load_recipe(run.with_suffix(".yaml"))
     assert recipe.train.precision == "auto"
-    precision = choose_precision(recipe, torch.device("cpu")).precision  # chosen for this machine
+    precision, _ = choose_precision(recipe, torch.device("cpu"))  # chosen for this machine
     node = to_dict(with_precision(recipe, precision), REGISTRY)
     assert parse_yaml((run / "config.yaml").read_text("utf-8"), "config") == node
     assert json.loads((run / "best" / "config.json").read_text("utf-8")) == node

@@ -50,15 +50,15 @@ def features(monkeypatch: pytest.MonkeyPatch) -> dict[str, bool]:
 
 
 def test_precision_is_chosen_by_device_and_model(features: dict[str, bool]) -> None:
-    assert choose_precision(wide_recipe(), CPU).precision == "float32"
+    assert choose_precision(wide_recipe(), CPU)[0] == "float32"
     features["avx512_bf16"] = True
     assert choose_precision(wide_recipe(), CPU) == (
         "bfloat16",
         "this CPU has instructions for it; weights are kept in float32",
     )
-    assert "width" in choose_precision(wide_recipe(source={"dim": 32}, target={"dim": 32}), CPU).reason
-    assert "Transformers" in choose_precision(wide_recipe(encoder={"type": "recurrent"}), CPU).reason
-    assert choose_precision(wide_recipe(), torch.device("mps")).precision == "float32"
+    assert "width" in choose_precision(wide_recipe(source={"dim": 32}, target={"dim": 32}), CPU)[1]
+    assert "Transformers" in choose_precision(wide_recipe(encoder={"type": "recurrent"}), CPU)[1]
+    assert choose_precision(wide_recipe(), torch.device("mps"))[0] == "float32"
 
 
 def test_slow_bfloat16_is_reported(features: dict[str, bool], capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 from safetensors import SafetensorError
 
 from weft.core.errors import UserError
-from weft.core.files import read_bounded
+from weft.core.files import read_bounded, write_atomically
 
 MAX_JSON_BYTES = 2**26  # these files describe a model; its weights are elsewhere
 COPY_ADVICE = "copy the folder again or take another copy"
@@ -49,7 +49,7 @@ def parse_json_as(node: dict[str, Any], kind: type[RecordT], path: Path) -> Reco
 
 
 def write_json(path: Path, value: object) -> None:
-    path.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    write_atomically(path, f"{json.dumps(value, indent=2, ensure_ascii=False)}\n".encode())
 
 
 @contextmanager

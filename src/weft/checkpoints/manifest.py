@@ -71,7 +71,13 @@ def check_manifest(folder: Path) -> Manifest:
         manifest = read_manifest(folder)
         _check_file_names(folder, manifest)
         for name, entry in manifest.files.items():
-            _check_file(folder / name, entry)
+            path = folder / name
+            _check_regular_file(path)
+            size = path.stat().st_size
+            if size != entry.size:
+                raise UserError(f"{path}: is damaged: it has {size} bytes instead of {entry.size}; {COPY_ADVICE}")
+            if _sha256(path) != entry.sha256:
+                raise UserError(f"{path}: is damaged: its content has changed since it was written; {COPY_ADVICE}")
     except OSError as error:
         raise UserError(f"{error.filename or folder}: cannot be read: {error.strerror}") from error
     return manifest
@@ -122,15 +128,6 @@ def _list_files(folder: Path) -> set[str]:
                 raise UserError(f"{path}: is a link that leaves the folder; put the file itself there")
             names.add(path.relative_to(folder).as_posix())
     return names - {MANIFEST_FILE}
-
-
-def _check_file(path: Path, entry: FileEntry) -> None:
-    _check_regular_file(path)
-    size = path.stat().st_size
-    if size != entry.size:
-        raise UserError(f"{path}: is damaged: it has {size} bytes instead of {entry.size}; {COPY_ADVICE}")
-    if _sha256(path) != entry.sha256:
-        raise UserError(f"{path}: is damaged: its content has changed since it was written; {COPY_ADVICE}")
 
 
 def _check_regular_file(path: Path) -> None:

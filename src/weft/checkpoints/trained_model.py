@@ -11,7 +11,7 @@ Names, shapes and dtypes are compared with the configured model on the meta devi
 """
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -34,7 +34,6 @@ from weft.checkpoints.model_folder import (
     save_tokenizers,
 )
 from weft.config.inference_config import InferenceConfig
-from weft.config.registry import REGISTRY
 from weft.config.serialization import from_dict, to_dict
 from weft.core.codec import Codec
 from weft.core.errors import UserError
@@ -90,7 +89,7 @@ def save_model(folder: Path, trained: TrainedModel, weights: Mapping[str, Tensor
     with atomic_folder(folder) as new:
         with explain_save_errors(new / WEIGHTS_FILE):
             save_file({name: tensor.contiguous() for name, tensor in weights.items()}, new / WEIGHTS_FILE)
-        write_json(new / CONFIG_FILE, to_dict(trained.recipe, REGISTRY))
+        write_json(new / CONFIG_FILE, to_dict(trained.recipe))
         write_json(new / METRICS_FILE, trained.metrics)
         save_tokenizers(new, trained.source_tokenizer, trained.target_tokenizer)
         write_manifest(new, {"kind": "model"})
@@ -102,55 +101,49 @@ def load_model(path: Path) -> TrainedModel:
     recipe = load_model_config(folder)
     source, target = load_tokenizers(folder)
     build = partial(build_model, recipe.model, source.vocabulary(), target.vocabulary(), joint=recipe.text.joint)
-    model = _build_with_weights(build, folder / WEIGHTS_FILE)
+    path = folder / WEIGHTS_FILE
+    with explain_load_errors(path):
+        tensors = load_file(path)
+    limit = MAX_REGISTRATIONS * len(tensors) + EXTRA_REGISTRATIONS
+    with meta_device(limit, f"{_mismatch(path)}: that is larger."):
+        _check_weights_fit(model_weights(build()), tensors, path, same_dtypes=True)
+    model = build()
+    copy_weights(model, tensors, path)
     return TrainedModel(model.eval(), source, target, recipe, read_json_object(folder / METRICS_FILE))
 
 
 def load_model_config(path: Path) -> InferenceConfig:
     """The settings of the model in a run or model folder, every file checked against the manifest."""
     sections = {name: node for name, node in read_config(find_model(path)).items() if name not in TRAINING_SECTIONS}
-    return from_dict(sections, InferenceConfig, REGISTRY)
+    return from_dict(sections, InferenceConfig)
 
 
 def load_model_recipe(path: Path) -> "Recipe":
     """The whole recipe of the model in a run or model folder. Imports all losses and optimizers."""
     from weft.config.recipe import Recipe
 
-    return from_dict(read_config(find_model(path)), Recipe, REGISTRY)
+    return from_dict(read_config(find_model(path)), Recipe)
 
 
 def copy_weights(model: Model, tensors: Mapping[str, Tensor], origin: Path) -> None:
     """Copy tensors into the model's weights; raise UserError naming `origin` unless names and shapes match."""
     weights = model_weights(model)
-    _check_weights_fit(weights, tensors, origin, lambda weight, tensor: weight.shape == tensor.shape)
+    _check_weights_fit(weights, tensors, origin, same_dtypes=False)
     for name, weight in weights.items():
         weight.copy_(tensors[name])
 
 
-def _build_with_weights(build: Callable[[], Model], path: Path) -> Model:
-    """Build the model with the weights in a file, after checking on the meta device that they fit."""
-    with explain_load_errors(path):
-        tensors = load_file(path)
-    limit = MAX_REGISTRATIONS * len(tensors) + EXTRA_REGISTRATIONS
-    with meta_device(limit, f"{_mismatch(path)}: that is larger."):
-        _check_weights_fit(model_weights(build()), tensors, path, _same_shape_and_dtype)
-    model = build()
-    copy_weights(model, tensors, path)
-    return model
-
-
 def _check_weights_fit(
-    weights: Mapping[str, Tensor], tensors: Mapping[str, Tensor], origin: Path, fit: Callable[[Tensor, Tensor], bool]
+    weights: Mapping[str, Tensor], tensors: Mapping[str, Tensor], origin: Path, *, same_dtypes: bool
 ) -> None:
-    names = sorted({*weights, *tensors})
-    wrong = [n for n in names if n not in weights or n not in tensors or not fit(weights[n], tensors[n])]
+    ours, theirs = (
+        {name: (tensor.shape, tensor.dtype if same_dtypes else None) for name, tensor in named.items()}
+        for named in (weights, tensors)
+    )
+    wrong = sorted(name for name in {*ours, *theirs} if ours.get(name) != theirs.get(name))
     if wrong:
         listed = ", ".join(wrong[:3]) + (f" and {len(wrong) - 3} more" if len(wrong) > 3 else "")
         raise UserError(f"{_mismatch(origin)}: {listed}.")
-
-
-def _same_shape_and_dtype(one: Tensor, other: Tensor) -> bool:
-    return one.shape == other.shape and one.dtype == other.dtype
 
 
 def _mismatch(origin: Path) -> str:

@@ -20,7 +20,6 @@ from weft.cli.prompt_display import (
     render_translation,
     with_blank_lines,
 )
-from weft.config.registry import REGISTRY
 from weft.config.serialization import to_dict
 from weft.config.yaml_files import dump_yaml_inline
 from weft.core.errors import UserError
@@ -112,7 +111,7 @@ def _find_command(name: str) -> PromptCommand:
 
 def search_settings(translator: Translator) -> dict[str, Any]:
     """Return the search, or the frame decoder of a model without a decoder, as in a recipe."""
-    node: dict[str, Any] = to_dict(translator.settings, REGISTRY)[_search_key(translator)]
+    node: dict[str, Any] = to_dict(translator.settings)[_search_key(translator)]
     return node
 
 

@@ -22,8 +22,8 @@ def recipes(
         print(find_recipe(name).read_text("utf-8"), end="")
         return
     table = Table("name", "what it trains", box=None, pad_edge=False, show_edge=False)
-    for entry in list_recipes():
-        table.add_row(entry.name, entry.summary)
+    for recipe, summary in list_recipes().items():
+        table.add_row(recipe, summary)
     Console().print(table)
     print("\nTrain one with: weft train NAME data.folder=PATH --out FOLDER. Print one with: weft recipes NAME")
 

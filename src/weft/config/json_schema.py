@@ -2,6 +2,7 @@
 
 from typing import Any, TypeAlias
 
+from weft.config.registry import REGISTRY
 from weft.config.schema import (
     REQUIRED,
     ComponentType,
@@ -12,7 +13,6 @@ from weft.config.schema import (
     Registry,
     ScalarType,
     SequenceType,
-    Setting,
     Settings,
     constructor_settings,
     dataclass_settings,
@@ -25,7 +25,7 @@ from weft.config.value_checks import type_adapter
 JsonSchema: TypeAlias = dict[str, Any]
 
 
-def json_schema(kind: type, registry: Registry) -> JsonSchema:
+def json_schema(kind: type, registry: Registry = REGISTRY) -> JsonSchema:
     """Return the schema of the dataclass `kind`; `$defs` has Role (any component of the role) and Role.name."""
     builder = _SchemaBuilder(registry)
     body = builder.mapping(dataclass_settings(kind))
@@ -40,19 +40,16 @@ class _SchemaBuilder:
         self.definitions: dict[str, JsonSchema] = {}
 
     def mapping(self, settings: Settings) -> JsonSchema:
+        properties = {name: self._field(setting.type, setting.default) for name, setting in settings.items()}
         required = [name for name, setting in settings.items() if setting.default is REQUIRED]
+        for name in settings.keys() - required:
+            properties[name]["default"] = to_plain(settings[name].default, settings[name].type, self.registry)
         return {
             "type": "object",
-            "properties": {name: self._setting(setting) for name, setting in settings.items()},
+            "properties": properties,
             "additionalProperties": False,
             **({"required": required} if required else {}),
         }
-
-    def _setting(self, setting: Setting) -> JsonSchema:
-        body = self._field(setting.type, setting.default)
-        if setting.default is REQUIRED:
-            return body
-        return {**body, "default": to_plain(setting.default, setting.type, self.registry)}
 
     def _field(self, field_type: FieldType, default: Any) -> JsonSchema:
         match field_type:
@@ -75,20 +72,17 @@ class _SchemaBuilder:
     def _component(self, role: type, default: Any) -> JsonSchema:
         """Any component of the role; with a default, also that component's settings without its type."""
         if role.__name__ not in self.definitions:
-            self._define_role(role)
+            names = list(self.registry[role])
+            components = [{**_reference(f"{role.__name__}.{name}"), "required": ["type"]} for name in names]
+            self.definitions[role.__name__] = {"oneOf": [{"enum": names}, *components]}
+            for name, kind in self.registry[role].items():
+                body = self.mapping(constructor_settings(kind))
+                body["properties"] = {"type": {"const": name}, **body["properties"]}
+                self.definitions[f"{role.__name__}.{name}"] = body
         if not is_factory(default):
             return _reference(role.__name__)
         name = registered_name(unwrap_factory(default)[0], role, self.registry)
         return {"anyOf": [_reference(role.__name__), _reference(f"{role.__name__}.{name}")]}
-
-    def _define_role(self, role: type) -> None:
-        names = list(self.registry[role])
-        components = [{**_reference(f"{role.__name__}.{name}"), "required": ["type"]} for name in names]
-        self.definitions[role.__name__] = {"oneOf": [{"enum": names}, *components]}
-        for name, kind in self.registry[role].items():
-            body = self.mapping(constructor_settings(kind))
-            body["properties"] = {"type": {"const": name}, **body["properties"]}
-            self.definitions[f"{role.__name__}.{name}"] = body
 
 
 def _reference(name: str) -> JsonSchema:

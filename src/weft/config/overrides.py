@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import TypeVar, cast
 
-from weft.config.registry import REGISTRY
 from weft.config.serialization import from_dict
 from weft.config.value_checks import describe_found
 from weft.config.yaml_files import MAX_DEPTH, PlainData, parse_yaml
@@ -14,11 +13,19 @@ ConfigT = TypeVar("ConfigT")
 
 
 def read_config(node: dict[str, PlainData], kind: type[ConfigT], overrides: Sequence[str] = ()) -> ConfigT:
-    """Return the dataclass `kind` from plain data with overrides; raise ConfigError with all problems."""
+    """Return the dataclass `kind` from plain data with overrides; raise ConfigError with all problems.
+
+    Where an override gave a component a type that lacks its other settings, the message says how to reset them.
+    """
     try:
-        return from_dict(apply_overrides(node, overrides), kind, REGISTRY)
+        return from_dict(apply_overrides(node, overrides), kind)
     except ConfigError as error:
-        raise _with_hints(error, overrides) from error
+        types = dict(override.split(".type=", 1) for override in overrides if ".type=" in override)
+        problems = []
+        for place, text in error.problems:
+            hint = f"; to start over: {place}={{type: {types[place]}}}" if place in types else ""
+            problems.append(ConfigProblem(place, text + hint))
+        raise ConfigError(problems) from error
 
 
 def apply_overrides(node: dict[str, PlainData], overrides: Sequence[str]) -> dict[str, PlainData]:
@@ -28,34 +35,17 @@ def apply_overrides(node: dict[str, PlainData], overrides: Sequence[str]) -> dic
     for override in overrides:
         place, equals, text = override.partition("=")
         try:
-            tree = _with_value(tree, _parse_path(place.strip(), equals), parse_yaml(text, "the value"))
+            path = place.strip().split(".")
+            if not equals or not all(path):
+                raise UserError("an override should look like model.encoder.layers=6")
+            if len(path) > MAX_DEPTH:
+                raise UserError(f"is nested more than {MAX_DEPTH} deep")
+            tree = _with_value(tree, path, parse_yaml(text, "the value"))
         except UserError as error:
             problems.append(ConfigProblem(place.strip(), str(error)))
     if problems:
         raise ConfigError(problems)
     return cast(dict[str, PlainData], tree)
-
-
-def _with_hints(error: ConfigError, overrides: Sequence[str]) -> ConfigError:
-    """Add how to reset a component where an override gave it a type that lacks its other settings."""
-    types = dict(override.split(".type=", 1) for override in overrides if ".type=" in override)
-    return ConfigError(
-        [
-            problem._replace(text=f"{problem.text}; to start over: {problem.place}={{type: {types[problem.place]}}}")
-            if problem.place in types
-            else problem
-            for problem in error.problems
-        ]
-    )
-
-
-def _parse_path(place: str, equals: str) -> list[str]:
-    names = place.split(".")
-    if not equals or not all(names):
-        raise UserError("an override should look like model.encoder.layers=6")
-    if len(names) > MAX_DEPTH:
-        raise UserError(f"is nested more than {MAX_DEPTH} deep")
-    return names
 
 
 def _with_value(node: PlainData, path: list[str], value: PlainData) -> PlainData:
@@ -65,7 +55,10 @@ def _with_value(node: PlainData, path: list[str], value: PlainData) -> PlainData
     name, *rest = path
     match node:
         case list():
-            index = _list_index(name, node)
+            indices = [str(index) for index in range(len(node))]
+            if name not in indices:
+                raise UserError(f"{quote(name)} is no item of this list of {len(node)}; items are counted from 0")
+            index = indices.index(name)
             return [*node[:index], _with_value(node[index], rest, value), *node[index + 1 :]]
         case dict():
             return {**node, name: _with_value(node.get(name), rest, value)}
@@ -74,10 +67,3 @@ def _with_value(node: PlainData, path: list[str], value: PlainData) -> PlainData
         case str():
             return {"type": node, name: _with_value(None, rest, value)}  # `encoder: recurrent` names a type
     raise UserError(f"there is nothing to set below {describe_found(node)}")
-
-
-def _list_index(name: str, items: list[PlainData]) -> int:
-    indices = [str(index) for index in range(len(items))]
-    if name not in indices:
-        raise UserError(f"{quote(name)} is no item of this list of {len(items)}; items are counted from 0")
-    return indices.index(name)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from weft.core.errors import UserError
 from weft.core.formatting import did_you_mean
@@ -15,19 +14,10 @@ RECIPES_FOLDER = Path(__file__).parent / "recipes"
 YAML_SUFFIXES = (".yaml", ".yml")
 
 
-class RecipeEntry(NamedTuple):
-    """A recipe of the catalog: its name and the description in its first comment line."""
-
-    name: str
-    summary: str
-
-
-def list_recipes() -> list[RecipeEntry]:
-    """Return all recipes of the package in the order of their names."""
-    return [
-        RecipeEntry(path.stem, path.read_text("utf-8").partition("\n")[0].lstrip("# "))
-        for path in sorted(RECIPES_FOLDER.glob("*.yaml"), key=lambda path: path.stem)
-    ]
+def list_recipes() -> dict[str, str]:
+    """Return the summary of each recipe of the package, which is its first comment line, in the order of the names."""
+    paths = sorted(RECIPES_FOLDER.glob("*.yaml"), key=lambda path: path.stem)
+    return {path.stem: path.read_text("utf-8").partition("\n")[0].lstrip("# ") for path in paths}
 
 
 def find_recipe(name: str | Path) -> Path:

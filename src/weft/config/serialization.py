@@ -6,9 +6,10 @@ type's own defaults.
 """
 
 import functools
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar, cast
 
+from weft.config.registry import REGISTRY
 from weft.config.schema import (
     REQUIRED,
     ComponentType,
@@ -33,7 +34,7 @@ from weft.core.formatting import did_you_mean, quote, quote_all
 ConfigT = TypeVar("ConfigT")
 
 
-def to_dict(value: Any, registry: Registry) -> dict[str, Any]:
+def to_dict(value: Any, registry: Registry = REGISTRY) -> dict[str, Any]:
     """Return a dataclass or component factory as plain data with every default written out."""
     if not is_factory(value):
         return _record_to_dict(value, registry)
@@ -84,12 +85,12 @@ def registered_name(kind: type, role: type, registry: Registry) -> str:
     raise TypeError(f"{kind.__name__} is not in the registry as a {role.__name__}")
 
 
-def from_dict(node: object, kind: type[ConfigT], registry: Registry) -> ConfigT:
+def from_dict(node: object, kind: type[ConfigT], registry: Registry = REGISTRY) -> ConfigT:
     """Return the dataclass `kind` from plain data; raise ConfigError with all problems."""
     return cast(ConfigT, _read(node, DataclassType(kind), registry))
 
 
-def component_from_dict(node: object, role: type, registry: Registry) -> functools.partial[Any]:
+def component_from_dict(node: object, role: type, registry: Registry = REGISTRY) -> functools.partial[Any]:
     """Return a component factory from `recurrent` or `{type: recurrent, layers: 4}`."""
     return cast("functools.partial[Any]", _read(node, ComponentType(role), registry))
 
@@ -112,7 +113,10 @@ class _ConfigReader:
     def read(self, node: object, field_type: FieldType, place: str, default: Any) -> Any:
         match field_type:
             case ScalarType() | LiteralType():
-                return self._leaf(node, field_type, place)
+                try:
+                    return check_value(node, field_type)
+                except UserError as error:
+                    return self._problem(place, str(error))
             case OptionalType(inner=inner):
                 return None if node is None else self._present(node, inner, place, default)
             case SequenceType():
@@ -131,23 +135,16 @@ class _ConfigReader:
             return self._problem(place, f"{text}; for none, write null")
         return value
 
-    def _leaf(self, node: object, field_type: ScalarType | LiteralType, place: str) -> Any:
-        try:
-            return check_value(node, field_type)
-        except UserError as error:
-            return self._problem(place, str(error))
-
     def _sequence(self, node: object, field_type: SequenceType, place: str) -> Any:
         if not isinstance(node, list | tuple):
             return self._mismatch(field_type, place, describe_found(node))
         item_types = field_type.item_types(len(node))
         if len(item_types) != len(node):
             return self._mismatch(field_type, place, f"a list of {len(node)}")
-        values = [
+        return tuple(
             self.read(item, item_type, _join_path(place, str(number)), REQUIRED)
             for number, (item, item_type) in enumerate(zip(node, item_types, strict=True))
-        ]
-        return tuple(values)
+        )
 
     def _record(self, node: object, field_type: DataclassType, place: str, default: Any) -> Any:
         if not isinstance(node, Mapping):
@@ -191,9 +188,13 @@ class _ConfigReader:
 
     def _arguments(self, node: Mapping[Any, object], settings: Settings, place: str) -> dict[str, Any]:
         """Read the settings that the mapping has; report names that are unknown and names that are missing."""
+        known = f"settings here: {', '.join(settings)}" if settings else "there are no settings here"
         for name in node:
-            if name not in settings:
-                self._unknown_name(name, settings, place)
+            if not isinstance(name, str):
+                found = describe_found(name)
+                self._problem(place, f"the name of a setting should be text, found {found} (put it in quotes)")
+            elif name not in settings:
+                self._problem(place, f"unknown setting {quote(name)}{did_you_mean(name, settings)} ({known})")
         for name, setting in settings.items():
             if name not in node and setting.default is REQUIRED:
                 expected = describe_expected(setting.type, self.registry)
@@ -203,13 +204,6 @@ class _ConfigReader:
             for name, setting in settings.items()
             if name in node
         }
-
-    def _unknown_name(self, name: object, names: Collection[str], place: str) -> None:
-        if not isinstance(name, str):
-            found = describe_found(name)
-            return self._problem(place, f"the name of a setting should be text, found {found} (put it in quotes)")
-        known = f"settings here: {', '.join(names)}" if names else "there are no settings here"
-        return self._problem(place, f"unknown setting {quote(name)}{did_you_mean(name, names)} ({known})")
 
     def _mismatch(self, field_type: FieldType, place: str, found: str) -> None:
         self._problem(place, f"should be {describe_expected(field_type, self.registry)}, found {found}")
@@ -226,7 +220,7 @@ def _join_path(place: str, name: str) -> str:
     return f"{place}.{name}" if place else name
 
 
-def non_default_settings(value: Any, registry: Registry) -> set[str]:
+def non_default_settings(value: Any, registry: Registry = REGISTRY) -> set[str]:
     """Return the dotted paths of a dataclass whose values are not the defaults, as train.steps, model.encoder.layers.
 
     Below a component of another type than the default one, the defaults of that type count.

@@ -10,7 +10,6 @@ from annotated_types import Ge, Gt, Le, Lt
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from weft.config.schema import (
-    Bound,
     ComponentType,
     DataclassType,
     FieldType,
@@ -49,13 +48,9 @@ def describe_expected(field_type: FieldType, registry: Registry) -> str:
 
 
 def _describe_scalar(scalar: ScalarType) -> str:
-    noun, limits = SCALAR_DESCRIPTIONS[scalar.kind], " and ".join(map(_describe_bound, scalar.bounds))
+    bounds = [f"{BOUND_DESCRIPTIONS[type(bound)]} {limit:g}" for bound in scalar.bounds for limit in astuple(bound)]
+    noun, limits = SCALAR_DESCRIPTIONS[scalar.kind], " and ".join(bounds)
     return f"{noun} of {limits}" if limits.startswith("at ") else f"{noun} {limits}".rstrip()
-
-
-def _describe_bound(bound: Bound) -> str:
-    [limit] = astuple(bound)
-    return f"{BOUND_DESCRIPTIONS[type(bound)]} {limit:g}"
 
 
 def describe_found(value: object) -> str:

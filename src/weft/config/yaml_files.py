@@ -110,11 +110,18 @@ def _check_events(text: str, name: str) -> None:
 
 
 def _node_value(node: Node, name: str) -> PlainData:
-    if isinstance(node, ScalarNode):
-        return _node_scalar(node, name)
+    """Return what safe_load returns, except that dates stay text: no setting is a date."""
     if isinstance(node, MappingNode):
         return _node_mapping(node, name)
-    return [_node_value(item, name) for item in node.value]
+    if isinstance(node, SequenceNode):
+        return [_node_value(item, name) for item in node.value]
+    if node.tag.removeprefix(YAML_TAG_PREFIX) not in ("null", "bool", "int", "float"):
+        return str(node.value)
+    try:
+        value: PlainData = SafeConstructor().construct_object(node)
+    except ValueError:
+        raise _yaml_error(name, node.start_mark, f"{quote(node.value)} is not a number that can be read") from None
+    return value
 
 
 def _node_mapping(node: MappingNode, name: str) -> dict[str, PlainData]:
@@ -132,17 +139,6 @@ def _node_mapping(node: MappingNode, name: str) -> dict[str, PlainData]:
         lines[key] = mark.line + 1
         values[key] = _node_value(value_node, name)
     return values
-
-
-def _node_scalar(node: ScalarNode, name: str) -> PlainData:
-    """Read a scalar as safe_load does, except dates, which stay text: no setting is a date."""
-    if node.tag.removeprefix(YAML_TAG_PREFIX) not in ("null", "bool", "int", "float"):
-        return str(node.value)
-    try:
-        value: PlainData = SafeConstructor().construct_object(node)
-    except ValueError:
-        raise _yaml_error(name, node.start_mark, f"{quote(node.value)} is not a number that can be read") from None
-    return value
 
 
 def _yaml_error(name: str, mark: yaml.Mark | None, text: str) -> UserError:

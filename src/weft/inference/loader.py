@@ -10,7 +10,6 @@ from weft.checkpoints.model_folder import find_model, load_calibration, load_sho
 from weft.checkpoints.trained_model import TrainedModel, load_model
 from weft.config.inference_config import DecodingConfig, InferenceConfig
 from weft.config.overrides import read_config
-from weft.config.registry import REGISTRY
 from weft.config.schema import constructor_settings, unwrap_factory
 from weft.config.serialization import to_dict
 from weft.config.yaml_files import PlainData
@@ -111,14 +110,14 @@ def _effective_settings(
     """The section `translate` of the model's recipe, with overrides, then with this beam size and n-best size."""
     settings = trained.recipe.translate
     if overrides:
-        node: dict[str, PlainData] = {"translate": to_dict(settings, REGISTRY)}
+        node: dict[str, PlainData] = {"translate": to_dict(settings)}
         settings = read_config(node, InferenceConfig, overrides).translate
     check_n_best(trained, settings.mbr, beam, n_best)
     if beam is None and n_best is None:
         return settings
     slot = "search" if trained.model.has_decoder else "frame_decoder"
     if any(override.startswith((f"translate.{slot}=", f"translate.{slot}.type=")) for override in overrides):
-        node = to_dict(settings.search if slot == "search" else settings.frame_decoder, REGISTRY)
+        node = to_dict(settings.search if slot == "search" else settings.frame_decoder)
         for option, value, setting, has in (
             ("--beam", beam, "size", "no beam"),
             ("--n-best", n_best, "n_best", "one output"),

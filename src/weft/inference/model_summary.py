@@ -8,7 +8,6 @@ from weft.checkpoints.model_folder import find_model, read_saved_calibration
 from weft.checkpoints.trained_model import TrainedModel, load_model, load_model_recipe
 from weft.config.json_schema import json_schema
 from weft.config.recipe import Recipe, load_recipe
-from weft.config.registry import REGISTRY
 from weft.config.serialization import to_dict
 from weft.config.yaml_files import dump_yaml
 from weft.models.model import Model, count_parameters
@@ -16,12 +15,12 @@ from weft.models.model import Model, count_parameters
 
 def describe_recipe(path: Path, overrides: Sequence[str]) -> str:
     """The recipe as YAML, with all defaults."""
-    return dump_yaml(to_dict(load_recipe(path, overrides), REGISTRY)).rstrip("\n")
+    return dump_yaml(to_dict(load_recipe(path, overrides))).rstrip("\n")
 
 
 def describe_schema() -> str:
     """The JSON schema of a recipe file."""
-    return json.dumps(json_schema(Recipe, REGISTRY), indent=2)
+    return json.dumps(json_schema(Recipe), indent=2)
 
 
 def describe_model(path: Path) -> str:
@@ -38,7 +37,7 @@ def describe_model(path: Path) -> str:
     calibration = read_saved_calibration(folder)
     if calibration is not None:
         lines.append(f"  calibrated confidence: {calibration}")
-    return "\n".join([*lines, "", dump_yaml(to_dict(load_model_recipe(folder), REGISTRY)).rstrip("\n")])
+    return "\n".join([*lines, "", dump_yaml(to_dict(load_model_recipe(folder))).rstrip("\n")])
 
 
 def slot_sizes(model: Model) -> list[tuple[str, str, int]]:

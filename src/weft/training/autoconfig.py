@@ -113,7 +113,9 @@ def choose_recipe(
     places = overridden_places(overrides)
     reserved = f"{' and '.join(files)} should be trained on"
     refuse_settings(overrides, {"data.train": reserved, "data.folder": reserved})
-    has_images = source_names_images(Corpus(files, settings.data.fields))
+    first_pairs = islice(Corpus(files, settings.data.fields).pairs(), SNIFFED_LINES)
+    first_sources = [source for source, _ in first_pairs if source.strip()]
+    has_images = bool(first_sources) and all(map(is_image_name, first_sources))
     corpus = Corpus(files, settings.data.fields, modality="image" if has_images else "text")
     inputs = AutoconfigInputs(
         profile=profile_corpus(corpus.pairs(), PROFILE_SEED),
@@ -252,12 +254,7 @@ def _model_settings(
     tokens_per_line = {"symbols": target.words, "words": target.letters, "sentences": subwords}[target.kind]
     epochs = inputs.trainable_tokens(weights) / (inputs.profile.pairs * (tokens_per_line + 1))
     dropout = next((dropout for limit, dropout in DROPOUT_BY_EPOCHS if epochs < limit), MAX_DROPOUT)
-    embedding: dict[str, PlainData] = {
-        "type": "tokens",
-        "dim": size.dim,
-        "positions": "sinusoidal",
-        "dropout": dropout,
-    }
+    embedding: dict[str, PlainData] = {"type": "tokens", "dim": size.dim, "positions": "sinusoidal", "dropout": dropout}
     stack: dict[str, PlainData] = {
         "type": "transformer",
         "layers": size.layers,
@@ -332,12 +329,6 @@ def round_significant(number: int, digits: int) -> int:
     return int(float(f"{number:.{digits}g}"))
 
 
-def source_names_images(corpus: Corpus) -> bool:
-    """Return whether the first source lines are all names of image files."""
-    names = [source for source, _ in islice(corpus.pairs(), SNIFFED_LINES) if source.strip()]
-    return bool(names) and all(map(is_image_name, names))
-
-
 def max_image_width(corpus: Corpus, seed: int) -> int:
     """Return the columns of the widest image in a random sample."""
     names = ((number, source) for number, (source, _) in enumerate(corpus.pairs()) if source.strip())
@@ -363,40 +354,25 @@ def choose_image_settings(inputs: AutoconfigInputs, columns: int) -> list[Settin
         {"type": "image", "layers": 4, "channels": 16, "subsampling": 2, "dim": 128, "dropout": 0.1},
         {"type": "recurrent", "cell": {"type": "lstm", "dim": 128}, "layers": 1, "directions": "both", "dropout": 0.1},
     ]
+    width_reason = f"up to {max_length} columns: the widest of some images has {columns} at a height of {IMAGE_HEIGHT}"
+    image_reason = f"images, scaled to {IMAGE_HEIGHT} rows and read column by column: the source names image files"
+    encoder_reason = "convolutions for the strokes, and a bidirectional LSTM for their context"
+    ctc_reason = "connectionist temporal classification: letters are in the order of the columns, at unknown places"
+    warmup_reason = f"{warmup} warmup steps, a tenth of the run, between 10 and 300"
     return [
         *data_settings(inputs),
-        SettingChoice(
-            "data.max_length",
-            max_length,
-            f"up to {max_length} columns: the widest of some images has {columns} at a height of {IMAGE_HEIGHT}",
-        ),
-        SettingChoice(
-            "text.source",
-            {"type": "image", "height": IMAGE_HEIGHT},
-            f"images, scaled to {IMAGE_HEIGHT} rows and read column by column: the source names image files",
-        ),
+        SettingChoice("data.max_length", max_length, width_reason),
+        SettingChoice("text.source", {"type": "image", "height": IMAGE_HEIGHT}, image_reason),
         SettingChoice("text.target", {"type": tokenizer}, f"{tokens}, since that is what an image shows"),
         SettingChoice("text.joint", False),
         SettingChoice("model.source", "pixels"),
-        SettingChoice(
-            "model.encoder",
-            {"type": "chain", "encoders": encoders},
-            "convolutions for the strokes, and a bidirectional LSTM for their context",
-        ),
+        SettingChoice("model.encoder", {"type": "chain", "encoders": encoders}, encoder_reason),
         SettingChoice("model.target", "none"),
         SettingChoice("model.decoder", "none"),
-        SettingChoice(
-            "model.frame_head",
-            "ctc",
-            "connectionist temporal classification: letters are in the order of the columns, at unknown places",
-        ),
+        SettingChoice("model.frame_head", "ctc", ctc_reason),
         SettingChoice("objective.type", "ctc"),
         *length_settings(inputs, updates),
         SettingChoice("train.batch_tokens", batch, f"{batch:,} columns a batch, some {IMAGES_PER_BATCH} images"),
-        SettingChoice(
-            "train.schedule",
-            warmup_stable_decay(2e-3, warmup),
-            f"{warmup} warmup steps, a tenth of the run, between 10 and 300",
-        ),
+        SettingChoice("train.schedule", warmup_stable_decay(2e-3, warmup), warmup_reason),
         *validation_settings(inputs, updates, metrics, "every {every} steps, by reading at most {lines} images"),
     ]

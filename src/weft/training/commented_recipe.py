@@ -9,7 +9,6 @@ from typing import Any
 
 from weft.config.overrides import apply_overrides
 from weft.config.recipe import Recipe, load_recipe
-from weft.config.registry import REGISTRY
 from weft.config.serialization import to_dict
 from weft.config.yaml_files import PlainData, dump_yaml_inline
 from weft.core.errors import UserError
@@ -28,7 +27,7 @@ class CommentedRecipe:
     yaml: str
 
     def to_json(self) -> dict[str, Any]:
-        return {"recipe": to_dict(self.recipe, REGISTRY), "reasons": self.reasons, "yaml": self.yaml}
+        return {"recipe": to_dict(self.recipe), "reasons": self.reasons, "yaml": self.yaml}
 
 
 def make_commented_recipe(

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from weft.checkpoints.model_folder import load_tokenizers, model_fingerprint, save_tokenizers
 from weft.config.recipe import Recipe
-from weft.config.registry import REGISTRY
 from weft.config.serialization import to_dict
 from weft.core.codec import Codec
 from weft.core.errors import UserError
@@ -70,7 +69,8 @@ def prepare_data(
 ) -> PreparedData:
     """Read the files, learn tokenizers unless they are passed, tokenize, and print the data table.
 
-    Rank 0 learns the tokenizers; the first rank of each machine tokenizes.
+    Rank 0 learns the tokenizers; the first rank of each machine tokenizes. Raise UserError if a machine's files differ
+    from rank 0's.
     """
     corpora = recipe.data.splits(source_modality(recipe.text))
     if tokenizers is None:
@@ -83,8 +83,13 @@ def prepare_data(
     report = make_data_report(caches["train"], {name: cache for name, cache in caches.items() if name != "train"})
     display.print("\n".join([render_data_report(report), *data_warnings(caches["train"].statistics.sample)]))
     fingerprints = {f"data.{name}": corpus.fingerprint() for name, corpus in corpora.items()}
-    fingerprints |= teacher_fingerprint(recipe)
-    check_identical_files(fingerprints, ranks)
+    objective = to_dict(recipe.objective)
+    if objective["type"] == "distillation":
+        fingerprints["objective.teacher"] = model_fingerprint(Path(objective["teacher"]).expanduser())
+    main = ranks.on_main(lambda: fingerprints)
+    for place, value in fingerprints.items():
+        if main[place] != value:
+            raise UserError(f"{place}: the files on {node()} differ from those on the machine of rank 0: copy them")
     return PreparedData(
         source=tokenizers[0],
         target=tokenizers[1],
@@ -98,7 +103,7 @@ def prepare_data(
 
 def load_or_train_tokenizers(recipe: Recipe, corpus: Corpus, display: ProgressDisplay) -> tuple[Codec, Tokenizer]:
     """Return the tokenizers from the cache, or learn them from the corpus and cache them."""
-    text = to_dict(recipe.text, REGISTRY)
+    text = to_dict(recipe.text)
     inputs = [TOKENIZER_CACHE_VERSION, tokenizers.__version__, corpus.fingerprint(), text, recipe.train.seed]
     key = blake2b(json.dumps(inputs).encode(), digest_size=16).hexdigest()
     folder = recipe.data.cache_folder() / f"tokenizers-{key}"
@@ -109,22 +114,6 @@ def load_or_train_tokenizers(recipe: Recipe, corpus: Corpus, display: ProgressDi
         with suppress(FolderTakenError), cache_write_errors(folder.parent), new_folder(folder) as new:
             save_tokenizers(new, *learned)
     return load_tokenizers(folder)
-
-
-def check_identical_files(fingerprints: dict[str, str], ranks: RankGroup) -> None:
-    """Raise UserError if this machine's files differ from rank 0's."""
-    main = ranks.on_main(lambda: fingerprints)
-    for place, value in fingerprints.items():
-        if main[place] != value:
-            raise UserError(f"{place}: the files on {node()} differ from those on the machine of rank 0: copy them")
-
-
-def teacher_fingerprint(recipe: Recipe) -> dict[str, str]:
-    """Return the fingerprint of the teacher that the objective distillation names, by its place in the recipe."""
-    objective = to_dict(recipe.objective, REGISTRY)
-    if objective["type"] != "distillation":
-        return {}
-    return {"objective.teacher": model_fingerprint(Path(objective["teacher"]).expanduser())}
 
 
 def make_batches(

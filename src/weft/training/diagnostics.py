@@ -5,13 +5,11 @@ observed, the likely cause and the setting to change, and is reported once per r
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
-from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
 from weft.checkpoints.run_log import TrainingHistory, best_validation
 from weft.config.recipe import Recipe, TrainingConfig
-from weft.config.registry import REGISTRY
 from weft.config.serialization import to_dict
 from weft.core.codec import Codec
 from weft.data.corpus import Corpus
@@ -119,7 +117,8 @@ def diagnose_overfitting(history: TrainingHistory, settings: TrainingConfig) -> 
     rising = losses == sorted(set(losses)) and losses[-1] > losses[0] + OVERFITTING_RISE * abs(losses[0])
     if not rising or before is None or now is None or now >= before:
         return None
-    if _improved_recently(history, settings.validation.best_metric):
+    best = best_validation(history.validations, settings.validation.best_metric)
+    if best is not None and best.step >= last[1]["step"]:
         return None
     return RunDiagnosis(
         "overfitting",
@@ -129,11 +128,6 @@ def diagnose_overfitting(history: TrainingHistory, settings: TrainingConfig) -> 
         "train.validation.patience=3 to stop early (best/ holds the best model so far), a higher dropout, more data, "
         "or a smaller model",
     )
-
-
-def _improved_recently(history: TrainingHistory, metric: str) -> bool:
-    best, recent = best_validation(history.validations, metric), history.validations[-CONSECUTIVE_VALIDATIONS:]
-    return best is not None and best.step >= recent[0]["step"]
 
 
 def output_statistics(lines: Segments) -> dict[str, float]:
@@ -202,11 +196,6 @@ def nonfinite_diagnosis(step: int) -> RunDiagnosis:
     )
 
 
-def nonfinite_message(diagnosis: RunDiagnosis, checkpoints: Path) -> str:
-    saved = f"\nEarlier checkpoints are in {checkpoints}." if checkpoints.exists() else ""
-    return f"{diagnosis.observation}.\n{diagnosis.cause}. {diagnosis.advice}.{saved}"
-
-
 def diagnose_vocabulary(
     recipe: Recipe, report: DataReport, train: Corpus, codecs: tuple[Codec, Codec]
 ) -> list[RunDiagnosis]:
@@ -216,7 +205,7 @@ def diagnose_vocabulary(
         has_own = number == 1 and recipe.text.target is not None
         place, trainer = ("text.target", recipe.text.target) if has_own else ("text.source", recipe.text.source)
         observation = next(_token_problems(report, number), None)
-        if observation is None and to_dict(trainer, REGISTRY)["type"] in SUBWORD_TOKENIZERS:
+        if observation is None and to_dict(trainer)["type"] in SUBWORD_TOKENIZERS:
             lines = [pair[number] for pair in islice(train.pairs(), VOCABULARY_SAMPLE)]
             observation = _short_tokens(side, lines, codecs[number])
         if observation is not None:

@@ -6,8 +6,7 @@ initialized from the teacher's layers (Shleifer & Rush 2020, section 3.2), train
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import chain, islice
@@ -16,6 +15,7 @@ from typing import BinaryIO, ClassVar
 
 import torch
 
+from weft.checkpoints.file_formats import write_json
 from weft.checkpoints.model_folder import find_model, has_shortlist, model_fingerprint
 from weft.checkpoints.trained_model import TrainedModel, load_model_recipe, model_weights
 from weft.config.inference_config import InferenceConfig
@@ -78,14 +78,6 @@ class StudentFolder(PreparedRunFolder[DistillationRequest]):
         "minutes": "with other --minutes",
     }
 
-    @contextmanager
-    def translating(self) -> Iterator[None]:
-        """Keep other processes from translating for the same student."""
-        with path_lock(self.pairs_folder) as acquired:
-            if not acquired:
-                raise UserError(f"{self.path}: another process is making this student; stop it first, or wait.")
-            yield
-
 
 @dataclass(frozen=True)
 class TransferSet:
@@ -147,7 +139,9 @@ def translate_with_teacher(
     translator = load_translator(teacher, device=device)
     if not folder.is_prepared():
         prepare_student(folder, request, translator.trained, transfer_set, display)
-    with folder.translating():
+    with path_lock(folder.pairs_folder) as acquired:
+        if not acquired:
+            raise UserError(f"{folder.path}: another process is making this student; stop it first, or wait.")
         selected = select_backend(teacher, BackendOptions("auto", None, None, (), device=device), lambda: translator)
         display.print(f"backend: {selected.reason}")
         return write_transfer_set(folder, translator.trained.recipe.data, selected.backend, transfer_set, display)
@@ -162,14 +156,8 @@ def prepare_student(
 ) -> None:
     """Make all choices and create the folder; problems are reported first."""
     transfer_set.count_lines()
-    chosen = make_student_recipe(
-        load_model_recipe(Path(request.teacher)),
-        request.teacher,
-        folder,
-        request.settings,
-        request.minutes,
-        transfer_set.description,
-    )
+    recipe, lines = load_model_recipe(Path(request.teacher)), transfer_set.description
+    chosen = make_student_recipe(recipe, request.teacher, folder, request.settings, request.minutes, lines)
     check_recipe(replace(chosen.recipe, train=replace(chosen.recipe.train, initial_model=None)))
     check_data_files(chosen.recipe, (folder.pairs("train"), folder.pairs("valid")))
     if folder.pairs("valid") in validation_files(chosen.recipe):
@@ -191,19 +179,15 @@ def initialize_from_teacher(recipe: Recipe, teacher: TrainedModel) -> tuple[Trai
     seed_all(recipe.train.seed, "weights")
     source, target = teacher.source_tokenizer, teacher.target_tokenizer
     model = build_model(recipe.model, source.vocabulary(), target.vocabulary(), joint=recipe.text.joint)
-    slots, old_weights, copied = matching_slots(recipe, teacher.recipe), model_weights(teacher.model), 0
+    differences = [place.split(".") for place, *_ in weight_setting_differences(recipe, teacher.recipe)]
+    changed = {names[1] for names in differences if names[0] == "model" and names[-1] != "layers"}
+    slots, old_weights, copied = {*INHERITED_SLOTS} - changed, model_weights(teacher.model), 0
     for name, weight in model_weights(model).items():
         old = old_weights.get(name)
         if old is not None and old.shape == weight.shape and name.partition(".")[0] in slots:
             weight.copy_(old)
             copied += weight.numel()
     return TrainedModel(model, source, target, recipe, {}), copied
-
-
-def matching_slots(student: Recipe, teacher: InferenceConfig) -> set[str]:
-    """Return the slots whose settings agree in all that weights depend on, except the number of layers."""
-    places = [place for place, *_ in weight_setting_differences(student, teacher) if not place.endswith(".layers")]
-    return {slot for slot in INHERITED_SLOTS if not any(place.startswith(f"model.{slot}.") for place in places)}
 
 
 def load_transfer_set(teacher: Path, recipe: Recipe, files: tuple[Path, ...]) -> TransferSet:
@@ -326,5 +310,5 @@ def compare_with_teacher(folder: StudentFolder, display: ProgressDisplay, device
     threads = torch.get_num_threads()
     systems = build_systems(Path(request.teacher), folder.path, device)
     results = measure_systems(systems, list(corpus.pairs()), COMPARISON_METRICS)
-    folder.write_scores(systems_to_json(results, str(corpus), threads))
+    write_json(folder.scores_file, systems_to_json(results, str(corpus), threads))
     return format_systems(results, str(corpus), threads)

@@ -23,7 +23,6 @@ from torch.distributed.rendezvous import rendezvous
 
 from weft.checkpoints.model_folder import load_tokenizers, save_tokenizers
 from weft.config.recipe import Recipe
-from weft.config.registry import REGISTRY
 from weft.config.serialization import from_dict, to_dict
 from weft.core.codec import Codec
 from weft.core.errors import UserError
@@ -131,14 +130,9 @@ def is_main_process() -> bool:
     return not dist.is_torchelastic_launched() or os.environ["RANK"] == "0"
 
 
-def rank_seed(ranks: RankGroup) -> tuple[int, ...]:
-    """Return what distinguishes the random draws of a rank; rank 0 draws as a single process does."""
-    return (ranks.rank,) if ranks.rank else ()
-
-
 def broadcast_recipe(ranks: RankGroup, make: Callable[[], Recipe]) -> Recipe:
     """Return rank 0's recipe; other machines need not have its file."""
-    return from_dict(ranks.on_main(lambda: to_dict(make(), REGISTRY)), Recipe, REGISTRY)
+    return from_dict(ranks.on_main(lambda: to_dict(make())), Recipe)
 
 
 def broadcast_tokenizers(ranks: RankGroup, make: Callable[[], tuple[Codec, Tokenizer]]) -> tuple[Codec, Tokenizer]:
@@ -231,14 +225,18 @@ def acknowledge_members(store: Store, own_id: str, rank: int) -> str | None:
 
 @contextmanager
 def report_first_failure(store: Store) -> Iterator[None]:
-    """Let only the first rank that fails raise its error; the others exit silently."""
+    """Let only the first rank that fails raise its error; the others exit silently. An error that only says that
+    another process has ended becomes a UserError.
+    """
     try:
         yield
     except (Exception, KeyboardInterrupt) as error:
         if failure_already_reported(store):
             raise SystemExit(2) from None
-        if is_connection_loss(error):
-            raise UserError(PROCESS_TIMED_OUT if "timed out" in str(error).lower() else PROCESS_LOST) from error
+        text = str(error).lower()
+        from_gloo = isinstance(error, RuntimeError) and "gloo" in text
+        if isinstance(error, dist.DistError) or (from_gloo and any(word in text for word in CONNECTION_ERRORS)):
+            raise UserError(PROCESS_TIMED_OUT if "timed out" in text else PROCESS_LOST) from error
         raise
 
 
@@ -248,10 +246,3 @@ def failure_already_reported(store: Store) -> bool:
         return int(store.add("failures", 1)) > 1
     except dist.DistError:  # torchrun itself has ended
         return False
-
-
-def is_connection_loss(error: BaseException) -> bool:
-    """Return whether the error only says that another process has ended."""
-    text = str(error).lower()
-    from_gloo = isinstance(error, RuntimeError) and "gloo" in text and any(word in text for word in CONNECTION_ERRORS)
-    return from_gloo or isinstance(error, dist.DistError)

@@ -13,7 +13,6 @@ from torch import Tensor
 
 from weft.checkpoints.trained_model import TrainedModel, copy_weights, model_weights
 from weft.config.inference_config import InferenceConfig
-from weft.config.registry import REGISTRY
 from weft.config.serialization import to_dict
 from weft.core.codec import NUM_SPECIAL_TOKENS, Codec
 from weft.core.errors import UserError
@@ -81,7 +80,7 @@ def choose_tokenizers(
 
 def extension_obstacle(recipe: InferenceConfig) -> str | None:
     """Return why the vocabulary of this recipe's model cannot be extended; None if it can."""
-    slots = to_dict(recipe.model, REGISTRY)
+    slots = to_dict(recipe.model)
     if "char-cnn" in (slots["source"]["type"], slots["target"]["type"]):
         return "its embeddings are computed from a fixed set of characters (type: char-cnn)"
     if slots["frame_head"] is not None and slots["frame_head"]["type"] != "ctc":
@@ -117,7 +116,9 @@ def extend_model(trained: TrainedModel, sides: ExtendedTokenizers) -> TrainedMod
         weights[name] = weight
         if weight.shape != extended[name].shape:
             side = sides.side_of(name)
-            weights[name] = insert_rows(weight, side, mean_rows(weight, side))
+            first = first_row_id(weight, side)
+            means = [weight[[token - first for token in ids]].mean(0) for ids in side.old_ids]
+            weights[name] = insert_rows(weight, side, torch.stack(means))
     copy_weights(model, weights, EXTENDED_WEIGHTS)
     return TrainedModel(model.eval(), source, target, recipe, trained.metrics)
 
@@ -138,12 +139,6 @@ def extend_optimizer_state(
             side = sides.side_of(name)
             result[key] = insert_rows(tensor, side, tensor.new_zeros(len(side.old_ids), *tensor.shape[1:]))
     return result
-
-
-def mean_rows(weight: Tensor, side: ExtendedSide[Codec]) -> Tensor:
-    """Return for each new token the mean of the rows that spelled it."""
-    first = first_row_id(weight, side)
-    return torch.stack([weight[[token - first for token in ids]].mean(0) for ids in side.old_ids])
 
 
 def insert_rows(weight: Tensor, side: ExtendedSide[Codec], rows: Tensor) -> Tensor:

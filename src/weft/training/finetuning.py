@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar
 
+from weft.checkpoints.file_formats import write_json
 from weft.checkpoints.model_folder import model_fingerprint
 from weft.checkpoints.trained_model import TrainedModel, load_model, load_model_config, load_model_recipe
 from weft.data.corpus import Corpus
@@ -138,33 +139,27 @@ def evaluation_corpora(valid: Corpus | None, original: OriginalData) -> dict[str
 def score_model(
     folder: Path, corpora: Mapping[str, Corpus], device: str, display: ProgressDisplay, when: str
 ) -> dict[str, list[dict[str, Any]]]:
-    display.print(f"scoring the model {when}: {', '.join(f'{name} ({corpus})' for name, corpus in corpora.items())}")
-    scores = evaluate_model(folder, corpora, device)
-    return {name: [score_to_dict(score) for score in found] for name, found in scores.items()}
-
-
-def evaluate_model(folder: Path, corpora: Mapping[str, Corpus], device: str) -> dict[str, list[MetricScore]]:
     """Return the scores of a model on the first lines of each corpus, with its own search."""
+    display.print(f"scoring the model {when}: {', '.join(f'{name} ({corpus})' for name, corpus in corpora.items())}")
     pairs = {name: list(islice(corpus.pairs(), MAX_EVALUATION_LINES)) for name, corpus in corpora.items()}
     recipe = load_model_recipe(folder)
+    scores: dict[str, list[MetricScore]] = {}
     if recipe.data.monolingual:
         trained = load_model_on_device(folder, device)
-        return {name: language_model_scores(trained, [line for _, line in rows]) for name, rows in pairs.items()}
-    translator = load_translator(folder, device=device)
-    metrics = recipe.train.validation.metrics or DEFAULT_METRICS
-    scores = {}
-    for name, rows in pairs.items():
-        sources = [source for source, _ in rows]
-        outputs = [translation.text for translation in translator.translate(sources)]
-        scores[name] = evaluate_with_intervals(Segments(outputs, [[target] for _, target in rows], sources), metrics)
-    return scores
-
-
-def language_model_scores(trained: TrainedModel, lines: list[str]) -> list[MetricScore]:
-    rows = trained.target_tokenizer.encode(lines)
-    counts = Counter(count_units(lines, rows, trained.target_tokenizer))
-    scores = perplexity_scores(negative_log_likelihood(trained, rows), counts)
-    return [score for score in scores if score.name in COMPARABLE_SCORES]
+        for name, rows in pairs.items():
+            lines = [line for _, line in rows]
+            tokens = trained.target_tokenizer.encode(lines)
+            counts = Counter(count_units(lines, tokens, trained.target_tokenizer))
+            measured = perplexity_scores(negative_log_likelihood(trained, tokens), counts)
+            scores[name] = [score for score in measured if score.name in COMPARABLE_SCORES]
+    else:
+        translator = load_translator(folder, device=device)
+        metrics = recipe.train.validation.metrics or DEFAULT_METRICS
+        for name, rows in pairs.items():
+            sources, references = [source for source, _ in rows], [[target] for _, target in rows]
+            outputs = [translation.text for translation in translator.translate(sources)]
+            scores[name] = evaluate_with_intervals(Segments(outputs, references, sources), metrics)
+    return {name: [score_to_dict(score) for score in found] for name, found in scores.items()}
 
 
 def compare_before_and_after(folder: FinetuningFolder, display: ProgressDisplay, device: str) -> str | None:
@@ -178,7 +173,7 @@ def compare_before_and_after(folder: FinetuningFolder, display: ProgressDisplay,
         display.print("there is no data to score the model on: give data.valid to see what is gained")
         return None
     after = score_model(folder.path, corpora, device, display, "after")
-    folder.write_scores({"mix": mix, "before": before, "after": after})
+    write_json(folder.scores_file, {"mix": mix, "before": before, "after": after})
     return format_before_and_after(before, after, {name: str(corpus) for name, corpus in corpora.items()}, mix)
 
 

@@ -12,7 +12,6 @@ import numpy as np
 from weft.checkpoints.model_folder import find_run_folder
 from weft.config.inference_config import InferenceConfig
 from weft.config.recipe import Recipe, load_recipe
-from weft.config.registry import REGISTRY
 from weft.config.serialization import to_dict
 from weft.core.codec import Codec
 from weft.core.errors import UserError
@@ -23,12 +22,7 @@ from weft.data.pair_files import is_table_file
 from weft.models.model import Slot
 from weft.text.text_config import source_modality
 from weft.training.autoconfig import holdout_share
-from weft.training.commented_recipe import (
-    CommentedRecipe,
-    make_commented_recipe,
-    refuse_settings,
-    warmup_stable_decay,
-)
+from weft.training.commented_recipe import CommentedRecipe, make_commented_recipe, refuse_settings, warmup_stable_decay
 from weft.training.run_folder import PreparedRunFolder, RunFolder, TextPair
 from weft.training.time_budget import length_overrides
 
@@ -113,7 +107,7 @@ def new_data_settings(recipe: InferenceConfig, settings: Sequence[str]) -> DataC
     """Return the data section of the original recipe without its files, with the user's settings."""
     refuse_settings(settings, RESERVED_SETTINGS)
     overrides = [setting for setting in settings if setting.startswith("data.")]
-    return load_recipe({"data": to_dict(recipe.data, REGISTRY) | NO_FILES}, overrides).data
+    return load_recipe({"data": to_dict(recipe.data) | NO_FILES}, overrides).data
 
 
 def load_new_data(files: Sequence[str], recipe: InferenceConfig, settings: DataConfig, folder: Path) -> NewData:
@@ -184,7 +178,7 @@ def make_finetuning_recipe(
     mean_tokens: float,
 ) -> CommentedRecipe:
     """Choose the recipe. recipe, name: of the original model. mean_tokens: of the longer side of a new pair."""
-    node = to_dict(recipe, REGISTRY)
+    node = to_dict(recipe)
     changes, reasons = _change_data(folder, options.mix, new, replay)
     training_changes, training_reasons = _change_training(node["train"], folder, options, new, mean_tokens)
     document = {**node, "data": node["data"] | changes, "train": node["train"] | training_changes}

@@ -47,7 +47,7 @@ class FSDPStrategy(TrainingStrategy):
         self.mesh = init_device_mesh(ranks.device.type, (ranks.world_size,))
         policy = MixedPrecisionPolicy(param_dtype=dtype, reduce_dtype=torch.float32)
         for block in [module for module in model.modules() if type(module) in FSDP_BLOCKS]:
-            methods = FSDP_BLOCKS[type(block)]
+            methods = FSDP_BLOCKS[type(block)]  # fully_shard changes the type
             fully_shard(block, mesh=self.mesh, mp_policy=policy)
             for name in methods:
                 register_fsdp_forward_method(block, name)

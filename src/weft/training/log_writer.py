@@ -1,10 +1,10 @@
 """Write the run log: JSON lines, and optionally TensorBoard event files."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 from weft.checkpoints.run_log import parse_record, read_log_records
 from weft.core.files import write_atomically
@@ -68,23 +68,19 @@ class TensorBoardWriter:
         self._writer.close()
 
 
-class LogWriter(NamedTuple):
-    """Writes each record to all of its writers; on ranks other than 0 there are none."""
-
-    writers: Sequence[JSONLogWriter | TensorBoardWriter]
-
-    def write(self, record: dict[str, Any]) -> None:
-        for writer in self.writers:
-            writer.write(record)
+LogWriters: TypeAlias = list[JSONLogWriter | TensorBoardWriter]
 
 
 @contextmanager
-def open_log(ranks: RankGroup, path: Path, after_step: int, tensorboard: Path | None) -> Iterator[LogWriter]:
-    """Open the log of a run that continues after a step. tensorboard: the folder of event files, or None."""
-    writers: list[JSONLogWriter | TensorBoardWriter] = []
+def open_log(ranks: RankGroup, path: Path, after_step: int, tensorboard: Path | None) -> Iterator[LogWriters]:
+    """Open the log of a run that continues after a step; on ranks other than 0 there are no writers.
+
+    tensorboard: the folder of event files, or None.
+    """
+    writers: LogWriters = []
     with ExitStack() as stack:
         if ranks.rank == 0:
             writers.append(JSONLogWriter(path, after_step))
             if tensorboard is not None:
                 writers.append(stack.enter_context(closing(TensorBoardWriter(tensorboard, path, after_step))))
-        yield LogWriter(writers)
+        yield writers

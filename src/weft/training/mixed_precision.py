@@ -5,14 +5,13 @@ and 3.2), and the automatic choice of the precision.
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from weft.checkpoints.trained_model import model_weights
 from weft.config.recipe import Recipe
-from weft.config.registry import REGISTRY
 from weft.config.serialization import to_dict
 from weft.core.errors import UserError
 from weft.data.batches import Batch
@@ -26,11 +25,6 @@ DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch
 MIN_WIDTH = 64  # below this width, matrix products are too small a part of an update for half precision to pay off
 BFLOAT16_CPU_FEATURES = ("avx512_bf16", "amx_bf16")
 FLOAT16_LOSS_SCALES = (1.0, 2.0**-4, 2.0**-8, 2.0**-12)
-
-
-class PrecisionChoice(NamedTuple):
-    precision: str
-    reason: str
 
 
 def resolve_precision(recipe: Recipe, ranks: RankGroup, display: ProgressDisplay) -> Recipe:
@@ -51,19 +45,19 @@ def with_precision(recipe: Recipe, precision: Any) -> Recipe:
     return replace(recipe, train=replace(recipe.train, precision=precision))
 
 
-def choose_precision(recipe: Recipe, device: torch.device) -> PrecisionChoice:
-    """Choose bfloat16 for Transformers of at least MIN_WIDTH on devices that support it, else float32."""
-    model = to_dict(recipe, REGISTRY)["model"]
+def choose_precision(recipe: Recipe, device: torch.device) -> tuple[str, str]:
+    """Return bfloat16 for Transformers of at least MIN_WIDTH on devices that support it, else float32, and a reason."""
+    model = to_dict(recipe)["model"]
     layers = [model[slot] for slot in ("encoder", "decoder") if model[slot]["type"] != "none"]
     widths = [model[slot]["dim"] for slot in ("source", "target") if "dim" in model[slot]]
     if any(layer["type"] != "transformer" for layer in layers) or not widths:
-        return PrecisionChoice("float32", "half precision is known to pay off only for Transformers")
+        return "float32", "half precision is known to pay off only for Transformers"
     if min(widths) < MIN_WIDTH:
-        return PrecisionChoice("float32", f"half precision does not pay off below a width of {MIN_WIDTH}")
+        return "float32", f"half precision does not pay off below a width of {MIN_WIDTH}"
     label = {"cpu": "CPU", "cuda": "GPU"}.get(device.type, "device")
     if not supports_bfloat16(device):
-        return PrecisionChoice("float32", f"this {label} has no instructions for bfloat16")
-    return PrecisionChoice("bfloat16", f"this {label} has instructions for it; weights are kept in float32")
+        return "float32", f"this {label} has no instructions for bfloat16"
+    return "bfloat16", f"this {label} has instructions for it; weights are kept in float32"
 
 
 def supports_bfloat16(device: torch.device) -> bool:

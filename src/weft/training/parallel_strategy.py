@@ -127,8 +127,10 @@ def wrap_ddp(loss_module: LossModule, *, find_unused: bool) -> DistributedDataPa
 
 def make_broadcast_buffers(ranks: RankGroup, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Return rank 0's tensors on rank 0, and empty tensors of the same names, shapes and types on the others."""
-    types = ranks.on_main(lambda: {name: str(tensor.dtype) for name, tensor in tensors.items()})
-    shapes = ranks.on_main(lambda: {name: list(tensor.shape) for name, tensor in tensors.items()})
+    layout = ranks.on_main(lambda: {name: (str(tensor.dtype), tensor.shape) for name, tensor in tensors.items()})
     if ranks.rank == 0:
         return {name: tensor.to(ranks.device).contiguous() for name, tensor in tensors.items()}
-    return {name: torch.empty(shapes[name], dtype=DTYPES_BY_NAME[types[name]], device=ranks.device) for name in types}
+    return {
+        name: torch.empty(shape, dtype=DTYPES_BY_NAME[dtype], device=ranks.device)
+        for name, (dtype, shape) in layout.items()
+    }

@@ -15,7 +15,6 @@ import torch
 from weft.checkpoints.model_folder import find_model
 from weft.checkpoints.trained_model import load_model_recipe, meta_device
 from weft.config.recipe import Recipe
-from weft.config.registry import REGISTRY
 from weft.config.schema import unwrap_factory
 from weft.config.serialization import to_dict
 from weft.core.codec import NUM_SPECIAL_TOKENS, SPECIAL_TOKENS
@@ -146,7 +145,7 @@ def _modality_problems(recipe: Recipe) -> Iterator[ConfigProblem]:
     if recipe.data.monolingual and recipe.train.validation.lines:
         text = "a language model translates no lines: write 0, and train.validation.best_metric: perplexity"
         yield ConfigProblem("train.validation.lines", text)
-    source, target = (to_dict(make, REGISTRY)["type"] for make in (recipe.model.source, recipe.model.target))
+    source, target = (to_dict(make)["type"] for make in (recipe.model.source, recipe.model.target))
     reads_images, pixels = source_modality(recipe.text) == "image", source == "pixels"
     if reads_images and not pixels:
         yield ConfigProblem("model.source", "embeds text, but text.source reads images: write the type pixels")
@@ -177,10 +176,10 @@ def _distributed_problems(recipe: Recipe) -> Iterator[ConfigProblem]:
     FSDP gathers a layer whenever it is entered: all ranks must do so equally often, or they would wait forever.
     """
     for name in ("source", "target", "head"):
-        if to_dict(recipe.model, REGISTRY)[name].get("sparse"):
+        if to_dict(recipe.model)[name].get("sparse"):
             text = "true, but sparse gradients need a single process: write false, or start without torchrun"
             yield ConfigProblem(f"model.{name}.sparse", text)
-    objective = to_dict(recipe.objective, REGISTRY)
+    objective = to_dict(recipe.objective)
     inputs = objective.get("decoder_input", {})
     stepwise = inputs.get("type") == "free-running" or inputs.get("method") == "stepwise"
     if recipe.train.parallel == "fsdp" and (stepwise or objective["type"] == "minimum-risk"):

@@ -4,6 +4,7 @@ strategy, optimizer, schedule, average, batches and validator. Initial weights d
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -100,18 +101,12 @@ def make_strategy(ranks: RankGroup, settings: TrainingConfig, model: Model, obje
 
 def make_objective_context(trained: TrainedModel, data: TokenCache, seed: int) -> ObjectiveContext:
     """Return what an objective may need in addition to the model that it trains."""
-    target = trained.target_tokenizer
+    decode, has_attention = trained.target_tokenizer.decode, partial(returns_attention, trained.model)
 
     def load(folder: str) -> Model:
         return load_frozen_model(Path(folder).expanduser(), trained).to(trained.device)
 
-    return ObjectiveContext(
-        target.decode,
-        load,
-        counts=data.target_counts,
-        seed=seed,
-        has_attention=lambda: returns_attention(trained.model),
-    )
+    return ObjectiveContext(decode, load, counts=data.target_counts, seed=seed, has_attention=has_attention)
 
 
 def load_frozen_model(folder: Path, trained: TrainedModel) -> Model:

@@ -32,18 +32,15 @@ from torch import Tensor
 from weft.checkpoints import model_folder
 from weft.checkpoints.checkpoint import Checkpoint, save_checkpoint
 from weft.checkpoints.file_formats import read_json_as, write_json
-from weft.checkpoints.model_folder import load_tokenizers, save_tokenizers
+from weft.checkpoints.model_folder import save_tokenizers
 from weft.checkpoints.run_log import LOG_FILE
 from weft.checkpoints.trained_model import TrainedModel, model_weights, save_model
 from weft.config.recipe import Recipe
-from weft.config.registry import REGISTRY
 from weft.config.serialization import from_dict, to_dict
 from weft.config.yaml_files import dump_yaml, dump_yaml_inline, read_yaml
-from weft.core.codec import Codec
 from weft.core.errors import UserError
 from weft.core.files import check_new_folder, new_folder, remove_leftovers, write_atomically
 from weft.data.data_report import SplitReport
-from weft.text.tokenizer import Tokenizer
 from weft.training.data_preparation import PreparedData
 from weft.training.distributed import RankGroup
 from weft.training.log_writer import TENSORBOARD_FOLDER
@@ -105,13 +102,18 @@ class RunFolder:
             raise UserError(f"{self.path}: another process has started this run meanwhile; to resume it, start again")
 
     def create(self, recipe: Recipe, data: PreparedData, recipe_yaml: str | None, ranks: RankGroup) -> None:
-        """Write everything that resuming needs to begin at the same first step."""
+        """Write everything that resuming needs to begin at the same first step.
+
+        The configuration comes last, since it marks a run folder.
+        """
         ranks.set_flag(self._started_flag)
-        if self.is_prepared():
-            write_run_files(self.path, recipe, data, recipe_yaml)
-            return
-        with new_folder(self.path) as new:
-            write_run_files(new, recipe, data, recipe_yaml)
+        run_data = RunData(data.fingerprints, data.report.splits, fixed_settings(to_dict(recipe)))
+        with nullcontext(self.path) if self.is_prepared() else new_folder(self.path) as folder:
+            save_tokenizers(folder, data.source, data.target)
+            write_json(folder / DATA_FILE, asdict(run_data))
+            if recipe_yaml is not None:
+                write_atomically(folder / RECIPE_FILE, recipe_yaml.encode())
+            RunFolder(folder).write_recipe(recipe)
 
     def was_restarted(self, ranks: RankGroup) -> bool:
         """Return whether torchrun started these processes in place of others that had started this run."""
@@ -126,11 +128,11 @@ class RunFolder:
     def recipe(self) -> Recipe:
         """Read the configuration of the run."""
         self.check_has_run()
-        return from_dict(read_yaml(self.path / CONFIG_FILE), Recipe, REGISTRY)
+        return from_dict(read_yaml(self.path / CONFIG_FILE), Recipe)
 
     def write_recipe(self, recipe: Recipe) -> None:
         """Write the configuration, with all that was decided so far."""
-        write_atomically(self.path / CONFIG_FILE, dump_yaml(to_dict(recipe, REGISTRY)).encode())
+        write_atomically(self.path / CONFIG_FILE, dump_yaml(to_dict(recipe)).encode())
 
     def clean_up(self) -> None:
         """Restore or remove what a killed run was writing."""
@@ -138,15 +140,12 @@ class RunFolder:
             if folder.is_dir():
                 remove_leftovers(folder)
 
-    def tokenizers(self) -> tuple[Codec, Tokenizer]:
-        return load_tokenizers(self.path)
-
     def data(self) -> RunData:
         return read_json_as(self.path / DATA_FILE, RunData)
 
     def check_same_settings(self, recipe: Recipe) -> None:
         """Raise UserError if a setting has changed that must stay as it was when the run started."""
-        now = fixed_settings(to_dict(recipe, REGISTRY))
+        now = fixed_settings(to_dict(recipe))
         check_fixed_settings(self.data().fixed_settings, now, self.path / CONFIG_FILE)
 
     def check_same_data(self, data: PreparedData) -> None:
@@ -227,14 +226,7 @@ class PreparedRunFolder(RunFolder, Generic[RequestT]):
             for name, rows in pairs.items():
                 write_pairs(new.pairs(name), rows, fields)
             write_atomically(new.recipe_file, recipe_yaml.encode())
-            write_atomically(new.request_file, _to_json_bytes(asdict(request)))
-
-    def write_scores(self, scores: dict[str, Any]) -> None:
-        write_atomically(self.scores_file, _to_json_bytes(scores))
-
-
-def _to_json_bytes(node: object) -> bytes:
-    return f"{json.dumps(node, indent=2, ensure_ascii=False)}\n".encode()
+            write_json(new.request_file, asdict(request))
 
 
 def write_pairs(path: Path, pairs: Iterable[TextPair], fields: PairFields) -> None:
@@ -245,16 +237,6 @@ def pairs_to_jsonl(pairs: Iterable[TextPair], fields: PairFields) -> Iterator[by
     """Yield pairs as lines of JSON, since text may contain tabs and carriage returns."""
     for pair in pairs:
         yield f"{json.dumps(dict(zip(fields, pair, strict=True)), ensure_ascii=False)}\n".encode()
-
-
-def write_run_files(folder: Path, recipe: Recipe, data: PreparedData, recipe_yaml: str | None) -> None:
-    """Write the files of a new run; the configuration comes last, since it marks a run folder."""
-    save_tokenizers(folder, data.source, data.target)
-    run_data = RunData(data.fingerprints, data.report.splits, fixed_settings(to_dict(recipe, REGISTRY)))
-    write_json(folder / DATA_FILE, asdict(run_data))
-    if recipe_yaml is not None:
-        write_atomically(folder / RECIPE_FILE, recipe_yaml.encode())
-    RunFolder(folder).write_recipe(recipe)
 
 
 def fixed_settings(recipe: dict[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-from weft.checkpoints.model_folder import WEIGHTS_FILE, ModelFolder, RecipeNode, has_shortlist, read_model_folder
+from weft.checkpoints.model_folder import WEIGHTS_FILE, ModelFolder, has_shortlist, read_model_folder
 from weft.config.yaml_files import dump_yaml_inline
 from weft.core.formatting import pluralize
 from weft.inference.backends import Backend, BackendOptions, make_ctranslate2_backend, reasons_against_ctranslate2
@@ -61,7 +61,11 @@ def build_systems(teacher: Path, student: Path, device: str) -> list[Translation
     if not lacks_decoder(models["teacher"]):
         crossed = [("teacher", searches["student"]), ("student", searches["teacher"])]
         pairs += [pair for pair in crossed if pair not in pairs]
-    systems = [build_system(name, with_search(models[name], search), device) for name, search in pairs]
+    systems = []
+    for name, search in pairs:
+        config = models[name].config
+        changed = config | {"translate": config["translate"] | {"search": search}}
+        systems.append(build_system(name, replace(models[name], config=changed), device))
     if has_shortlist(models["student"].path):
         systems.append(build_system("student", models["student"], device, shortlist=True))
     return systems
@@ -69,10 +73,6 @@ def build_systems(teacher: Path, student: Path, device: str) -> list[Translation
 
 def lacks_decoder(model: ModelFolder) -> bool:
     return bool(model.slots["decoder"]["type"] == "none")
-
-
-def with_search(model: ModelFolder, search: RecipeNode) -> ModelFolder:
-    return replace(model, config={**model.config, "translate": {**model.config["translate"], "search": search}})
 
 
 def build_system(name: str, model: ModelFolder, device: str, *, shortlist: bool = False) -> TranslationSystem:
@@ -127,16 +127,11 @@ def measure_systems(
             start = time.perf_counter()
             outputs[index] = systems[index].translate(sources)
             seconds[index].append(time.perf_counter() - start)
-    return [
-        SystemResult(
-            system,
-            len(sources),
-            system.count_tokens(lines),
-            times,
-            evaluate_with_intervals(Segments(lines, references, sources), metrics),
-        )
-        for system, lines, times in zip(systems, outputs, seconds, strict=True)
-    ]
+    results = []
+    for system, lines, times in zip(systems, outputs, seconds, strict=True):
+        scores = evaluate_with_intervals(Segments(lines, references, sources), metrics)
+        results.append(SystemResult(system, len(sources), system.count_tokens(lines), times, scores))
+    return results
 
 
 def format_systems(results: Sequence[SystemResult], corpus: str, threads: int) -> str:

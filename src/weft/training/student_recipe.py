@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from weft.config.recipe import Recipe
-from weft.config.registry import REGISTRY
 from weft.config.serialization import to_dict
 from weft.core.errors import UserError
 from weft.data.data_config import DataConfig
@@ -38,8 +37,11 @@ def make_student_recipe(
 ) -> CommentedRecipe:
     """Choose the recipe. name: the teacher's folder. transfer_set: a description of the lines it translates."""
     refuse_settings(settings, RESERVED_SETTINGS)
-    node = to_dict(teacher, REGISTRY)
-    same = is_transformer(node)
+    node = to_dict(teacher)
+    slots = node["model"]
+    # Whether the teacher is a Transformer whose widths a student can have
+    types = [slots[name]["type"] for name in ("source", "encoder", "target", "decoder")]
+    same = types == ["tokens", "transformer"] * 2 and slots["source"]["dim"] == slots["target"]["dim"]
     training, reasons = _choose_training(node["train"], folder, same_model=same)
     model, model_reasons = _choose_model(node, same_widths=same)
     document = {
@@ -122,10 +124,3 @@ def _choose_training(
         training["optimizer"] = node["optimizer"]
         reasons["train.schedule"] = "half of the teacher's learning rate, since most weights are not new"
     return training, reasons | {"train.average": "an average of the last weights is used"}
-
-
-def is_transformer(node: dict[str, Any]) -> bool:
-    """Return whether the teacher is a Transformer whose widths a student can have."""
-    slots = node["model"]
-    types = [slots[name]["type"] for name in ("source", "encoder", "target", "decoder")]
-    return types == ["tokens", "transformer"] * 2 and bool(slots["source"]["dim"] == slots["target"]["dim"])

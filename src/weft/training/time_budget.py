@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from statistics import fmean, median
 
 from weft.config.recipe import Recipe
-from weft.config.registry import REGISTRY
 from weft.config.serialization import to_dict
 from weft.training.progress import ProgressDisplay
 
@@ -64,7 +63,7 @@ def steps_in_budget(minutes: float, open_share: float, spent: TimeSpent, validat
 
 def warn_about_warmup(recipe: Recipe, display: ProgressDisplay) -> None:
     """Print a warning if the run ends before the warmup does."""
-    steps, warmup = recipe.train.steps, to_dict(recipe.train.schedule, REGISTRY).get("warmup_steps", 0)
+    steps, warmup = recipe.train.steps, to_dict(recipe.train.schedule).get("warmup_steps", 0)
     if steps is not None and warmup > steps:
         display.print(
             f"train.schedule.warmup_steps is {warmup:,}, but the run has {steps:,} steps: the learning rate never "

@@ -19,7 +19,6 @@ from weft.checkpoints.file_formats import parse_json_as
 from weft.checkpoints.run_log import TrainingHistory, read_history
 from weft.checkpoints.trained_model import copy_weights, model_weights, save_model
 from weft.config.recipe import Recipe
-from weft.config.registry import REGISTRY
 from weft.config.serialization import to_dict
 from weft.core.errors import UserError
 from weft.core.formatting import format_minutes
@@ -28,9 +27,9 @@ from weft.data.batches import Batch
 from weft.metrics.corpus_metrics import is_better
 from weft.models.model import Model, trainable_parameters
 from weft.optim.weight_averages import NamedWeights
-from weft.training.diagnostics import RunDiagnosis, nonfinite_diagnosis, nonfinite_message, run_diagnostics
-from weft.training.distributed import RankGroup, rank_seed
-from weft.training.log_writer import LogWriter, open_log
+from weft.training.diagnostics import RunDiagnosis, nonfinite_diagnosis, run_diagnostics
+from weft.training.distributed import RankGroup
+from weft.training.log_writer import LogWriters, open_log
 from weft.training.progress import ProgressDisplay, format_validation
 from weft.training.run_components import TrainingComponents
 from weft.training.run_folder import RunFolder, describe_changes, reusable_state
@@ -124,9 +123,14 @@ class Trainer:
             try:
                 return self._run(interrupt, log)
             except NonFiniteError as error:
-                raise UserError(self._handle_nonfinite(log)) from error
+                diagnosis, checkpoints = nonfinite_diagnosis(self.cursor.step + 1), self.folder.checkpoints
+                self._log(diagnosis.record(self.cursor.step + 1), log)
+                with suppress(NonFiniteError):
+                    self.save()  # the last good weights
+                saved = f"\nEarlier checkpoints are in {checkpoints}." if checkpoints.exists() else ""
+                raise UserError(f"{diagnosis.observation}.\n{diagnosis.cause}. {diagnosis.advice}.{saved}") from error
 
-    def _run(self, interrupt: InterruptHandler, log: LogWriter) -> RunOutcome:
+    def _run(self, interrupt: InterruptHandler, log: LogWriters) -> RunOutcome:
         batches = iterate_updates(self.components.batches, self.cursor, self.recipe.train.gradient_accumulation)
         updates = prefetch_to_device(batches, self.ranks.device)
         while (outcome := self._outcome(interrupt)) is None:
@@ -165,17 +169,14 @@ class Trainer:
         return self.cursor.step % every == 0 or self.cursor.step == self.recipe.train.steps
 
     def _update(self, cursor: DataCursor, batches: list[Batch]) -> None:
-        seed_all(self.recipe.train.seed, "step", cursor.step, *rank_seed(self.ranks))
+        rank = [self.ranks.rank] if self.ranks.rank else []  # rank 0 draws as a single process does
+        seed_all(self.recipe.train.seed, "step", cursor.step, *rank)
+        parts, rate, clip_norm = self.components, self.components.schedule(cursor.step), self.recipe.train.clip_norm
         stats = train_step(
-            self.components.strategy,
-            self.components.optimizer,
-            batches,
-            step=cursor.step,
-            learning_rate=self.components.schedule(cursor.step),
-            clip_norm=self.recipe.train.clip_norm,
+            parts.strategy, parts.optimizer, batches, step=cursor.step, learning_rate=rate, clip_norm=clip_norm
         )
-        if self.components.average is not None:
-            self.components.average.update(cursor.step, trainable_weights(self.components.trained.model))
+        if parts.average is not None:
+            parts.average.update(cursor.step, trainable_weights(parts.trained.model))
         self.cursor = cursor
         self.meter.add(stats)
 
@@ -202,33 +203,26 @@ class Trainer:
         self.display.print(message)
         warn_about_warmup(self.recipe, self.display)
 
-    def _handle_nonfinite(self, log: LogWriter) -> str:
-        """Log that the next update is not finite, save the last good weights, and return the error message."""
-        diagnosis = nonfinite_diagnosis(self.cursor.step + 1)
-        log.write(diagnosis.record(self.cursor.step + 1))
-        with suppress(NonFiniteError):
-            self.save()
-        return nonfinite_message(diagnosis, self.folder.checkpoints)
-
     def _require_finite(self) -> None:
         """Raise NonFiniteError if weights are not finite, so that they are never saved; a finite update can do that."""
         if not math.isfinite(self.components.strategy.gradient_norm([*self._weights().values()])):
             raise NonFiniteError
 
-    def _report_diagnosis(self, diagnosis: RunDiagnosis, log: LogWriter) -> None:
+    def _report_diagnosis(self, diagnosis: RunDiagnosis, log: LogWriters) -> None:
         if diagnosis.diagnosis not in self.history.diagnoses:
             self._log(diagnosis.record(self.cursor.step), log)
             self.display.print(diagnosis.message())
 
-    def _log(self, record: dict[str, Any], log: LogWriter) -> None:
-        log.write(record)
+    def _log(self, record: dict[str, Any], log: LogWriters) -> None:
+        for writer in log:
+            writer.write(record)
         self.history.add(record)
 
-    def _diagnose(self, log: LogWriter) -> None:
+    def _diagnose(self, log: LogWriters) -> None:
         for diagnosis in run_diagnostics(self.history, self.recipe.train):
             self._report_diagnosis(diagnosis, log)
 
-    def _report(self, log: LogWriter) -> None:
+    def _report(self, log: LogWriters) -> None:
         step, settings = self.cursor.step, self.recipe.train
         if step > 1 and not self._is_due(settings.log_every):
             return
@@ -244,7 +238,7 @@ class Trainer:
         self.display.report(record, settings.steps)
         self._diagnose(log)
 
-    def _validate(self, log: LogWriter) -> None:
+    def _validate(self, log: LogWriters) -> None:
         """Score the weights (averaged, if there is an average), save them as last/, and as best/ if they are best."""
         self._require_finite()
         weights = self._evaluated_weights()
@@ -303,7 +297,7 @@ class Trainer:
             cursor=self.cursor,
             meter=self.meter.state(),
             time_spent=self.time_spent,
-            recipe=to_dict(self.recipe, REGISTRY),
+            recipe=to_dict(self.recipe),
         )
         checkpoint = Checkpoint(groups, asdict(state))
         self.ranks.on_main(lambda: save_checkpoint(self.folder.checkpoints, self.cursor.step, checkpoint))
@@ -313,7 +307,7 @@ class Trainer:
         """Continue from a checkpoint, which rank 0 has read; other ranks pass one without tensors."""
         node = self.ranks.on_main(lambda: checkpoint.state)
         state = parse_json_as(node, TrainerState, self.folder.checkpoints)
-        recipe, groups = to_dict(self.recipe, REGISTRY), checkpoint.groups
+        recipe, groups = to_dict(self.recipe), checkpoint.groups
         distribute = self.components.strategy.distribute
         reusable = reusable_state(state.recipe, recipe)
         if changes := describe_changes(state.recipe, recipe, state.cursor.step):

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from weft.checkpoints.checkpoint import Checkpoint, load_newest_checkpoint, remove_old_checkpoints
+from weft.checkpoints.model_folder import load_tokenizers
 from weft.checkpoints.trained_model import TrainedModel, copy_weights, model_weights
 from weft.config.recipe import Recipe, load_recipe
 from weft.config.recipe_catalog import is_recipe_argument
-from weft.config.registry import REGISTRY
 from weft.config.serialization import from_dict
 from weft.config.yaml_files import PlainData
 from weft.core.formatting import format_minutes
@@ -60,7 +60,7 @@ def start_training(
         ranks.on_main(folder.check_can_start)  # before any file is read
         chosen = ranks.on_main(lambda: choose_recipe(recipe_or_files, settings, minutes, device).to_json())
         display.print(chosen["reasons"])
-        recipe = from_dict(chosen["recipe"], Recipe, REGISTRY)
+        recipe = from_dict(chosen["recipe"], Recipe)
         return run_training(folder, recipe, display, ranks, recipe_yaml=chosen["yaml"], start_time=start_time)
 
 
@@ -114,7 +114,7 @@ def run_training(
         initial = None if resumes else load_initial_model(recipe)
         tokenizers = None if initial is None else (initial.source_tokenizer, initial.target_tokenizer)
         if resumes:
-            tokenizers = broadcast_tokenizers(ranks, folder.tokenizers)
+            tokenizers = broadcast_tokenizers(ranks, lambda: load_tokenizers(folder.path))
         data = prepare_data(recipe, tokenizers, display, ranks)
         if resumes:
             ranks.on_main(partial(folder.check_same_data, data))

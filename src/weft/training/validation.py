@@ -66,9 +66,6 @@ class Validator:
         sources = [source for source, _ in self.pairs]
         outputs = [translation.text for translation in translator.translate(sources)]
         lines = Segments(outputs, [[target] for _, target in self.pairs], sources)
-        scores = evaluate(lines, settings.metrics)
+        scores = {score.name: score.value for score in evaluate(lines, settings.metrics)}
         examples = [{"source": s, "target": t, "output": o} for (s, t), o in zip(self.pairs[:3], outputs, strict=False)]
-        return {score.name: score.value for score in scores} | {
-            "output_statistics": output_statistics(lines),
-            "examples": examples,
-        }
+        return scores | {"output_statistics": output_statistics(lines), "examples": examples}

@@ -10,7 +10,6 @@ from weft.checkpoints.checkpoint import checkpoint_paths, load_newest_checkpoint
 from weft.checkpoints.trained_model import TrainedModel, load_model, load_model_recipe
 from weft.config.inference_config import InferenceConfig
 from weft.config.recipe import Recipe
-from weft.config.registry import REGISTRY
 from weft.config.serialization import to_dict
 from weft.core.codec import SPECIAL_TOKENS
 from weft.core.errors import UserError
@@ -54,7 +53,7 @@ def check_optimizer_state(recipe: Recipe) -> None:
     if recipe.train.initial_model is None or not recipe.train.keep_optimizer:
         return
     folder = expand_path(recipe.train.initial_model)
-    theirs, ours = (to_dict(one.train.optimizer, REGISTRY) for one in (load_model_recipe(folder), recipe))
+    theirs, ours = (to_dict(one.train.optimizer) for one in (load_model_recipe(folder), recipe))
     if theirs != ours:
         raise UserError(
             f"true, but the optimizer of {folder} was {theirs}, and train.optimizer is {ours}: "
@@ -109,6 +108,6 @@ def weight_setting_differences(one: InferenceConfig, other: InferenceConfig) -> 
     """Return place and both values of each setting that differs and that weights and token ids depend on."""
     return [
         (place, before, now)
-        for place, before, now in setting_differences(to_dict(one, REGISTRY), to_dict(other, REGISTRY))
+        for place, before, now in setting_differences(to_dict(one), to_dict(other))
         if place.startswith(("model.", "text.")) and not place.endswith(WEIGHT_INDEPENDENT_SUFFIXES)
     ]

@@ -15,7 +15,6 @@ import numpy as np
 from weft.checkpoints.model_folder import folder_fingerprint
 from weft.checkpoints.trained_model import TrainedModel
 from weft.config.recipe import ValidationConfig
-from weft.config.registry import REGISTRY
 from weft.config.serialization import to_dict
 from weft.core.errors import UserError
 from weft.core.setting_types import Factory
@@ -198,7 +197,7 @@ def evaluate_translations(
 
 
 def _describe_search(factory: Factory[Search] | Factory[FrameDecoder]) -> str:
-    node = to_dict(factory, REGISTRY)
+    node = to_dict(factory)
     return f"{node['type']} of {node['size']}" if "size" in node else str(node["type"])
 
 

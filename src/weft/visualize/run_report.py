@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from weft.checkpoints.run_log import curve_points
 from weft.checkpoints.trained_model import TrainedModel
-from weft.config.registry import REGISTRY
 from weft.config.serialization import non_default_settings, to_dict
 from weft.config.yaml_files import dump_yaml_inline
 from weft.core.errors import UserError
@@ -111,7 +110,7 @@ def run_report_page(report: ReportData) -> str:
 
 def _architecture(run: RunSummary) -> str:
     """Describe languages and model, as far as file names and the recipe tell them."""
-    node = to_dict(run.recipe, REGISTRY)
+    node = to_dict(run.recipe)
     types = {slot: (node["model"][slot] or {"type": "none"})["type"] for slot in ("encoder", "decoder", "frame_head")}
     parts = ", ".join(f"{kind} {slot.replace('_', ' ')}" for slot, kind in types.items() if kind != "none")
     if types["encoder"] == "none":
@@ -310,7 +309,7 @@ def _inspection_section(inspection: ModelInspection) -> dict[str, object]:
 def _data_section(report: ReportData) -> dict[str, object]:
     settings, trained = report.run.recipe.data, report.trained
     heads, *rows = data_report_rows(report.run.data_report)
-    text = to_dict(report.run.recipe, REGISTRY)["text"]
+    text = to_dict(report.run.recipe)["text"]
     sides = ["source and target"] if text["joint"] else ["source", "target"]
     tokenizers = [text["source"], text["target"] or text["source"]]
     return {
@@ -348,8 +347,8 @@ def _tokenized_pair(report: ReportData, trained: TrainedModel) -> list[list[str]
 
 def _settings_groups(run: RunSummary) -> Iterator[tuple[str, str, list[SettingLine]]]:
     """Yield the name, the changed settings and all lines of each part of the recipe."""
-    changed = non_default_settings(run.recipe, REGISTRY)
-    for name, node in to_dict(run.recipe, REGISTRY).items():
+    changed = non_default_settings(run.recipe)
+    for name, node in to_dict(run.recipe).items():
         lines = list(_setting_lines(node, (name,), changed))
         changed_lines = [line for line in lines if line.is_changed]
         changes = [f"{'.'.join(line.path[1:]).removesuffix('.type')} {line.value}" for line in changed_lines]
