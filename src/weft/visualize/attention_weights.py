@@ -22,12 +22,7 @@ from weft.text.tokenizer import Tokenizer, is_tokenizer
 from weft.text.word_alignment import TokenSpan, merge_weights, token_spans, word_spans
 from weft.visualize.figures import check_figure_path, save_figure
 from weft.visualize.heatmap import Heatmap, SourceImage, draw_heatmap, read_source_image
-from weft.visualize.translation_trace import (
-    FloatArray,
-    TracedExample,
-    trace_features,
-    trace_translation,
-)
+from weft.visualize.translation_trace import FloatArray, TracedExample, trace_features, trace_translation
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

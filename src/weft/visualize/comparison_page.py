@@ -11,12 +11,7 @@ from weft.core.formatting import pluralize
 from weft.core.templates import render_template, write_page
 from weft.metrics.comparison import Comparison, SystemScore
 from weft.metrics.score_report import format_p_value
-from weft.visualize.sentence_examples import (
-    best_lines,
-    improved_lines,
-    sentence_examples,
-    worst_lines,
-)
+from weft.visualize.sentence_examples import best_lines, improved_lines, sentence_examples, worst_lines
 
 SIGNIFICANCE_LEVEL = 0.05
 

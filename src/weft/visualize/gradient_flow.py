@@ -30,14 +30,7 @@ from weft.visualize.figures import (
     save_figure,
     shorten_label,
 )
-from weft.visualize.translation_trace import (
-    CELL_STATE,
-    HIDDEN_STATE,
-    RECURRENCE,
-    CellTrace,
-    FloatArray,
-    trace_cells,
-)
+from weft.visualize.translation_trace import CELL_STATE, HIDDEN_STATE, RECURRENCE, CellTrace, FloatArray, trace_cells
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

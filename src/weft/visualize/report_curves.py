@@ -9,14 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from weft.checkpoints.run_log import CurvePoints, TrainingHistory, curve_points
 from weft.metrics.corpus_metrics import LOWER_IS_BETTER, METRICS
-from weft.visualize.figures import (
-    ALERT_COLOR,
-    GRID_COLOR,
-    MUTED_COLOR,
-    SERIES_COLORS,
-    add_hover_text,
-    page_svg,
-)
+from weft.visualize.figures import ALERT_COLOR, GRID_COLOR, MUTED_COLOR, SERIES_COLORS, add_hover_text, page_svg
 from weft.visualize.run_monitor import LOG_RATIO, downsample, format_tick
 
 if TYPE_CHECKING:

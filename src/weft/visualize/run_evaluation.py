@@ -40,13 +40,7 @@ from weft.metrics.references import ComparisonData, SystemOutput
 from weft.metrics.scores import MetricScore
 from weft.visualize.attention_weights import AttentionMap, attention_map
 from weft.visualize.frame_posteriors import FramePosteriors, frame_posteriors
-from weft.visualize.run_summary import (
-    HeldOutLines,
-    RunSummary,
-    read_held_out_lines,
-    read_training_lines,
-    typical_pairs,
-)
+from weft.visualize.run_summary import HeldOutLines, RunSummary, read_held_out_lines, read_training_lines, typical_pairs
 
 DEFAULT_METRICS = ("bleu", "chrf")  # if the recipe names none
 SENTENCE_METRIC = "chrf"

@@ -194,11 +194,7 @@ def dashboard_messages(runs: Sequence[RunMonitor], width: int, room: int) -> lis
 def _message_lines(number: int, title: str, text: str, width: int, limit: int) -> list[Text]:
     """Wrap a message after the marker of its run, with the title highlighted."""
     wrapped = textwrap.wrap(
-        escape_unprintable(title + text),
-        max(2, width - 2),
-        max_lines=limit,
-        placeholder=" …",
-        break_on_hyphens=False,
+        escape_unprintable(title + text), max(2, width - 2), max_lines=limit, placeholder=" …", break_on_hyphens=False
     )
     lines = [Text(f"  {line}") for line in wrapped]
     lines[0] = Text().append(f"{run_marker(number)} ", run_color(number)).append_text(lines[0][2:])
