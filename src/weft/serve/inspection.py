@@ -71,9 +71,10 @@ def inspection(response_model: type[schemas.ApiRecord]) -> Callable[[InspectFunc
 @inspection(schemas.WordsResponse)
 def inspect_words(translator: Translator, request: Request, body: InspectionRequest) -> object:
     """Return the probability of each word, and what else could stand there."""
-    from weft.visualize.word_alternatives import translate_with_alternatives
+    from weft.visualize.translation_trace import trace_translation
+    from weft.visualize.word_alternatives import annotate_translation
 
-    return translate_with_alternatives(translator, request, body.alternatives)
+    return annotate_translation(trace_translation(translator, request).translation, body.alternatives)
 
 
 @inspection(schemas.AttentionResponse)

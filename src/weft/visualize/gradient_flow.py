@@ -67,16 +67,17 @@ def draw_gradients(translator: Translator, sentence: str, output: Path | str) ->
     """Translate a sentence and save the gradient flow through each cell as .png, .svg or .pdf."""
     check_figure_path(Path(output))
     with torch.enable_grad():
-        trace = trace_cells(translator, sentence)
-    flows = [cell_gradient_flow(cell) for cell in trace.cells]
-    save_figure(partial(draw_gradient_flows, flows, trace.example.title, trace.example.remarks), Path(output))
+        example, cells = trace_cells(translator, sentence)
+    flows = [cell_gradient_flow(cell) for cell in cells]
+    save_figure(partial(draw_gradient_flows, flows, example.title, example.remarks), Path(output))
     return flows
 
 
 @torch.enable_grad()
 def gradient_flows(translator: Translator, sentence: str | Request) -> list[GradientFlow]:
     """Translate a sentence and return the flow through every cell: encoder first, lowest layer first."""
-    return [cell_gradient_flow(cell) for cell in trace_cells(translator, sentence).cells]
+    _, cells = trace_cells(translator, sentence)
+    return [cell_gradient_flow(cell) for cell in cells]
 
 
 def cell_gradient_flow(cell: CellTrace) -> GradientFlow:

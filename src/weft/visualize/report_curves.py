@@ -178,16 +178,9 @@ def _add_marks(axes: Axes, chart: LineChart, steps: StepAxis) -> None:
     low, high = axes.get_ylim()
     if chart.clip_norm is not None and low <= chart.clip_norm <= high:
         axes.axhline(chart.clip_norm, color=ALERT_COLOR, linewidth=0.8, dashes=(5, 3))
-        axes.annotate(
-            f"clipped to {format_tick(chart.clip_norm)}",
-            (1, chart.clip_norm),
-            xycoords=axes.get_yaxis_transform(),
-            xytext=(0, 2),
-            textcoords="offset points",
-            ha="right",
-            fontsize=FONT_SIZE,
-            color=MUTED_COLOR,
-        )
+        text, place = f"clipped to {format_tick(chart.clip_norm)}", (1, chart.clip_norm)
+        label = axes.annotate(text, place, (0, 2), axes.get_yaxis_transform(), "offset points")
+        label.set(ha="right", fontsize=FONT_SIZE, color=MUTED_COLOR)
 
 
 def _add_hover_texts(axes: Axes, chart: LineChart) -> None:

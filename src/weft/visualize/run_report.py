@@ -11,7 +11,7 @@ from importlib.metadata import version
 from math import log
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from numpy.typing import NDArray
 
@@ -64,6 +64,8 @@ from weft.visualize.sentence_examples import (
 
 if TYPE_CHECKING:
     from matplotlib.colors import Colormap
+
+SettingLine: TypeAlias = tuple[tuple[str, ...], str, bool]  # path, value ("" above nested lines), and is it changed
 
 MAX_SURPRISAL = 8.0  # bits, shown in full color
 MAX_NARROW_COLUMNS = 16  # of a heat map; two such fit side by side
@@ -270,14 +272,6 @@ def _png_data_uri(values: NDArray[Any], colors: Colormap | str, max_value: float
     return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"
 
 
-class SettingLine(NamedTuple):
-    """A line of YAML. path: the keys that lead to it; value: "" if nested lines follow."""
-
-    path: tuple[str, ...]
-    value: str = ""
-    is_changed: bool = False
-
-
 def _inspection_section(inspection: ModelInspection) -> dict[str, object]:
     views, heads = [], []
     for view in inspection.views:
@@ -351,8 +345,9 @@ def _settings_groups(run: RunSummary) -> Iterator[tuple[str, str, list[SettingLi
     changed = non_default_settings(run.recipe, REGISTRY)
     for name, node in to_dict(run.recipe, REGISTRY).items():
         lines = list(_setting_lines(node, (name,), changed))
-        changed_lines = [line for line in lines if line.is_changed]
-        changes = [f"{'.'.join(line.path[1:]).removesuffix('.type')} {line.value}" for line in changed_lines]
+        changes = (
+            f"{'.'.join(path[1:]).removesuffix('.type')} {value}" for path, value, is_changed in lines if is_changed
+        )
         yield name, ", ".join(changes), lines
 
 
@@ -360,7 +355,7 @@ def _setting_lines(node: Mapping[str, Any], parents: tuple[str, ...], changed: s
     for key, value in node.items():
         path = (*parents, key)
         if isinstance(value, dict):
-            yield SettingLine(path)
+            yield path, "", False
             yield from _setting_lines(value, path, changed)
         else:
-            yield SettingLine(path, dump_yaml_inline(value), ".".join(path) in changed)
+            yield path, dump_yaml_inline(value), ".".join(path) in changed
