@@ -128,13 +128,9 @@ def _print_results(task: DemoTask, translator: "Translator", test: "EvaluationSe
     outputs = [translation.text for translation in translator.translate(test.sources)]
     _print_heading("Held-out examples, selected by length and at random")
     for number in _select_examples(test, task.lengths, by_letters=task.by_letters):
-        human = " / ".join(test.references[number][:3])
         print()
-        for label, text in (
-            ("source", test.sources[number]),
-            ("Weft", outputs[number] or "(nothing)"),
-            ("human", human),
-        ):
+        texts = test.sources[number], outputs[number] or "(nothing)", " / ".join(test.references[number][:3])
+        for label, text in zip(("source", "Weft", "human"), texts, strict=True):
             print(textwrap.fill(text, TEXT_WIDTH, initial_indent=f"{label:<9}", subsequent_indent=" " * 9))
     _print_heading(f"All {len(outputs):,} of them, against {task.references}")
     scores = evaluate(Segments(outputs, test.references), list(task.scores))

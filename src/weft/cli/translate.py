@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -119,26 +119,20 @@ def translate(
     check_output_files([output, alignments], [input_file, *inputs])
     reader = _make_reader(glossary, prefix, json_input, protect)
     splitter = SentenceSplitter("en" if language is None else language)  # an unknown language is reported first
-    ensemble_options = parse_ensemble(ensemble, weights, mean)
-    flags = OutputFlags(json, alignments, attention, top_tokens, replace_unknown, dictionary)
+    members, settings = parse_ensemble(ensemble, weights, mean), settings or []
 
     def load() -> "Translator":
         from weft.inference.loader import load_translator
 
         translator = load_translator(
-            model,
-            device=device,
-            beam=beam,
-            n_best=n_best,
-            overrides=settings or [],
-            ensemble=ensemble_options,
-            shortlist=shortlist,
+            model, device=device, beam=beam, n_best=n_best, overrides=settings, ensemble=members, shortlist=shortlist
         )
-        return replace(translator, output_options=parse_output_options(flags, translator.trained))
+        outputs = json, alignments, attention, top_tokens, replace_unknown, dictionary
+        return replace(translator, output_options=parse_output_options(translator.trained, *outputs))
 
     if interactive:
         _print_backend("torch: --interactive is set", verbose)
-        _start_prompt(load(), reader, settings or [], n_best)
+        _start_prompt(load(), reader, settings, n_best)
         return
     needs_torch: dict[str, object] = {"--json": json, "--alignments": alignments, "--replace-unknown": replace_unknown}
     needs_torch |= {"--glossary": glossary, "--prefix": prefix, "--json-input": json_input, "--protect": protect}
@@ -154,36 +148,26 @@ def translate(
         )
 
 
-class OutputFlags(NamedTuple):
-    """The options for outputs besides the text."""
-
-    json: bool
-    alignments: Path | None
-    attention: bool
-    top_tokens: int | None
-    replace_unknown: bool
-    dictionary: Path | None
-
-
-def parse_output_options(flags: OutputFlags, trained: "TrainedModel") -> "OutputOptions":
+def parse_output_options(
+    trained: "TrainedModel",
+    json: bool = False,
+    alignments: Path | None = None,
+    attention: bool = False,
+    top_tokens: int | None = None,
+    replace_unknown: bool = False,
+    dictionary: Path | None = None,
+) -> "OutputOptions":
     """Check the options against a model; --json includes alignments if the model has them."""
     from weft.decoding.constraints.glossary import read_dictionary
     from weft.inference.capabilities import attention_obstacle, check_output_options
     from weft.inference.postprocessor import OutputOptions
 
-    if flags.alignments is not None:
-        check_output_options(trained, OutputOptions(alignment=True), "--alignments")
-    if flags.attention:
-        check_output_options(trained, OutputOptions(attention=True), "--attention")
-    if flags.replace_unknown:
-        check_output_options(trained, OutputOptions(replace_unknown=True), "--replace-unknown")
-    return OutputOptions(
-        alignment=flags.alignments is not None or (flags.json and not attention_obstacle(trained)),
-        attention=flags.attention,
-        top_tokens=flags.top_tokens or 0,
-        replace_unknown=flags.replace_unknown,
-        dictionary={} if flags.dictionary is None else read_dictionary(flags.dictionary),
-    )
+    check_output_options(trained, OutputOptions(alignment=alignments is not None), "--alignments")
+    check_output_options(trained, OutputOptions(attention=attention), "--attention")
+    check_output_options(trained, OutputOptions(replace_unknown=replace_unknown), "--replace-unknown")
+    alignment = alignments is not None or (json and not attention_obstacle(trained))
+    entries = {} if dictionary is None else read_dictionary(dictionary)
+    return OutputOptions(alignment, attention, top_tokens or 0, replace_unknown, entries)
 
 
 def _make_reader(glossary: Path | None, prefix: str | None, json_input: bool, protect: str | None) -> "RequestReader":

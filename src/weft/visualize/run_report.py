@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from importlib.metadata import version
 from math import log
@@ -35,11 +35,11 @@ from weft.training.finetuning import comparison_row
 from weft.training.finetuning_recipe import format_mix
 from weft.visualize.attention_weights import AttentionMap
 from weft.visualize.comparison_page import score_rows
+from weft.visualize.frame_posteriors import FramePosteriors
 from weft.visualize.heatmap import cell_colors, heatmap_svg
 from weft.visualize.report_curves import StepAxis, chart_svg, format_value, training_charts, validation_table
 from weft.visualize.run_evaluation import (
     LanguageModelEvaluation,
-    ModelInspection,
     ReportData,
     ReportOptions,
     TranslationEvaluation,
@@ -69,7 +69,6 @@ SettingLine: TypeAlias = tuple[tuple[str, ...], str, bool]  # path, value ("" ab
 
 MAX_SURPRISAL = 8.0  # bits, shown in full color
 MAX_NARROW_COLUMNS = 16  # of a heat map; two such fit side by side
-INSPECTION_HEADINGS = {"attention": "Attention", "frames": "Frame posteriors"}
 
 
 def write_run_report(run: RunSummary, path: Path, options: ReportOptions) -> ReportData:
@@ -79,7 +78,8 @@ def write_run_report(run: RunSummary, path: Path, options: ReportOptions) -> Rep
 
 
 def run_report_page(report: ReportData) -> str:
-    run, origin, histories = report.run, run_origin(report.run), sentence_histories(report.run.history)
+    run, histories = report.run, sentence_histories(report.run.history)
+    origin, finetuning, distillation = run_origin(run)
     examples = [] if report.translation is None else _example_groups(report.translation, report.options.sentences)
     sources = {source for source, _, _ in histories} | {line.source for _, lines in examples for line in lines}
     return render_template(
@@ -89,17 +89,17 @@ def run_report_page(report: ReportData) -> str:
         report=report,
         title=f"{run.name}: a training run",
         name=run.name,
-        about="; ".join(filter(None, [_architecture(run), run.describe_status(), origin.description])),
+        about="; ".join(filter(None, [_architecture(run), run.describe_status(), origin])),
         tiles=list(_tiles(report)),
         **_score_section(report),
         **_curve_section(report),
-        finetuning=None if origin.finetuning is None else _finetuning_section(origin.finetuning),
-        distillation=None if origin.distillation is None else _distillation_section(origin.distillation),
+        finetuning=None if finetuning is None else _finetuning_section(finetuning),
+        distillation=None if distillation is None else _distillation_section(distillation),
         examples=examples,
         histories=histories,
         images=_source_images(report.trained, filter(None, sources)),
         is_language_model=report.trained is not None and report.trained.model.is_language_model,
-        inspection=None if report.inspection is None else _inspection_section(report.inspection),
+        **_inspection_section([] if report.inspection is None else report.inspection.views),
         **_data_section(report),
         slots=[
             (slot.name, slot.kind, f"{slot.parameters:,}")
@@ -272,37 +272,24 @@ def _png_data_uri(values: NDArray[Any], colors: Colormap | str, max_value: float
     return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"
 
 
-def _inspection_section(inspection: ModelInspection) -> dict[str, object]:
+def _inspection_section(inspected: Sequence[AttentionMap | FramePosteriors]) -> dict[str, object]:
     views, heads = [], []
-    for view in inspection.views:
+    for view in inspected:
         heatmap = view.heatmap()
-        views.append(
-            {
-                "source": view.sentence if view.image is None else Path(view.sentence).name,
-                "output": view.text,
-                "remarks": view.remarks,
-                "svg": heatmap_svg(heatmap, view.image, view.spans),
-                "is_wide": len(heatmap.columns) > MAX_NARROW_COLUMNS,
-            }
-        )
-    first = inspection.views[0] if inspection.views else None
+        sentence = view.sentence if view.image is None else Path(view.sentence).name
+        svg, is_wide = heatmap_svg(heatmap, view.image, view.spans), len(heatmap.columns) > MAX_NARROW_COLUMNS
+        views.append((sentence, view.text, view.remarks, svg, is_wide))
+    first = inspected[0] if inspected else None
     if isinstance(first, AttentionMap) and first.image is None and sum(map(len, first.layers)) > 1:
         heads = [
             (f"layer {layer}, head {number}", _png_data_uri(weights, cell_colors(), 1.0))
             for layer, row in enumerate(first.layers, 1)
             for number, weights in enumerate(row, 1)
         ]
-    return {
-        "kind": inspection.kind,
-        "heading": INSPECTION_HEADINGS[inspection.kind],
-        "views": views,
-        "heads": heads,
-        "obstacle": inspection.obstacle,
-    }
+    return {"views": views, "heads": heads}
 
 
 def _data_section(report: ReportData) -> dict[str, object]:
-    settings, trained = report.run.recipe.data, report.trained
     heads, *rows = data_report_rows(report.run.data_report)
     text = to_dict(report.run.recipe, REGISTRY)["text"]
     sides = ["source and target"] if text["joint"] else ["source", "target"]
@@ -312,14 +299,11 @@ def _data_section(report: ReportData) -> dict[str, object]:
         "data_rows": rows,
         "data_files": [
             (SPLIT_LABELS[split].removeprefix("the "), "; ".join(" and ".join(map(str, files)) for files in corpora))
-            for split, corpora in settings.files().items()
+            for split, corpora in report.run.recipe.data.files().items()
         ],
-        "held_out_share": f"{settings.validation_fraction:.1%}"
-        if settings.validation_fraction and not settings.valid
-        else "",
         "tokenizers": [(side, _describe_tokenizer(node)) for side, node in zip(sides, tokenizers, strict=False)],
-        "vocabulary": "" if trained is None else vocabulary_summary(trained),
-        "tokenized": [] if trained is None else _tokenized_pair(report, trained),
+        "vocabulary": "" if report.trained is None else vocabulary_summary(report.trained),
+        "tokenized": [] if report.trained is None else _tokenized_pair(report, report.trained),
     }
 
 
@@ -332,12 +316,12 @@ def _describe_tokenizer(node: Mapping[str, Any]) -> str:
 def _tokenized_pair(report: ReportData, trained: TrainedModel) -> list[list[str]]:
     """Return the tokens of a typical pair, without sides that are images or empty."""
     evaluation = report.translation or report.language_model
-    tokenized = []
-    for pair in typical_pairs([] if evaluation is None else evaluation.held_out.pairs, 1):
-        for tokenizer, line in zip((trained.source_tokenizer, trained.target_tokenizer), pair, strict=True):
-            if is_tokenizer(tokenizer) and line:
-                tokenized.append(tokenizer.tokens(tokenizer.encode([line])[0]))
-    return tokenized
+    return [
+        tokenizer.tokens(tokenizer.encode([line])[0])
+        for pair in typical_pairs([] if evaluation is None else evaluation.held_out.pairs, 1)
+        for tokenizer, line in zip((trained.source_tokenizer, trained.target_tokenizer), pair, strict=True)
+        if is_tokenizer(tokenizer) and line
+    ]
 
 
 def _settings_groups(run: RunSummary) -> Iterator[tuple[str, str, list[SettingLine]]]:

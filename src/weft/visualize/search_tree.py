@@ -183,28 +183,23 @@ def render_tree(steps: Sequence[Sequence[SearchNode]], best: SearchNode | None, 
     for step in steps:
         for node in step:
             children.setdefault(node.parent, []).append(node)
-    branches, outcomes = list(_branches(children, None, "", name)), node_outcomes(steps, best)
-    width = max((len(branch) for branch, _ in branches), default=0)
+
+    def branches(parent: SearchNode | None, indent: str) -> Iterator[tuple[str, SearchNode]]:
+        """Yield the descendants of a node, depth first, each with the tree lines and the name before its score."""
+        nodes = children.get(parent, [])
+        for number, node in enumerate(nodes, 1):
+            branch, below = ("└─", "  ") if number == len(nodes) else ("├─", "│ ")
+            yield f"{indent}{branch}{shorten_label(name(node.token))}", node
+            yield from branches(node, indent + below)
+
+    rows, outcomes = list(branches(None, "")), node_outcomes(steps, best)
+    width = max((len(branch) for branch, _ in rows), default=0)
     lines = []
-    for branch, node in branches:
+    for branch, node in rows:
         rank = f"✓ {node.rank:.3f}" if node.status == "finished" else ""
         notes = " ".join(filter(None, (NODE_STYLES[outcomes[node]].sign, rank)))
         lines.append(f"{branch:<{width}} {node.score:8.2f} {notes}".rstrip())
     return "\n".join([*TEXT_LEGEND, "", *lines])
-
-
-def _branches(
-    children: Mapping[SearchNode | None, list[SearchNode]],
-    parent: SearchNode | None,
-    indent: str,
-    name: Callable[[int], str],
-) -> Iterator[tuple[str, SearchNode]]:
-    """Yield the descendants of a node, depth first, each with the tree lines and the name before its score."""
-    nodes = children.get(parent, [])
-    for number, node in enumerate(nodes, 1):
-        branch, below = ("└─", "  ") if number == len(nodes) else ("├─", "│ ")
-        yield f"{indent}{branch}{shorten_label(name(node.token))}", node
-        yield from _branches(children, node, indent + below, name)
 
 
 class NodeBox(NamedTuple):
