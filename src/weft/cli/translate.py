@@ -105,16 +105,13 @@ def translate(
     from weft.inference.translation_io import write_paragraphs, write_translations
     from weft.text.sentences import SentenceSplitter
 
-    if interactive:
-        files = {"INPUT": input_file, "--output": output, "--paragraphs": paragraphs, "--language": language}
-        files |= {"--json": json, "--json-input": json_input, "--alignments": alignments, "--attention": attention}
-        _check_interactive_options({**files, "--top-tokens": top_tokens}, backend, precision, protect)
-    require_option("--json or --interactive", json or interactive, {"--n-best": n_best})
-    require_option("--json", json, {"--attention": attention, "--top-tokens": top_tokens})
-    require_option("--replace-unknown", replace_unknown, {"--dictionary": dictionary})
-    require_option("--paragraphs", paragraphs, {"--language": language})
-    if paragraphs:
-        _check_paragraph_options(json_input, alignments)
+    needs_torch: dict[str, object] = {"--json": json, "--alignments": alignments, "--replace-unknown": replace_unknown}
+    needs_torch |= {"--glossary": glossary, "--prefix": prefix, "--json-input": json_input, "--protect": protect}
+    needs_torch |= {"--ensemble": ensemble, "--set": settings, "--n-best": n_best}
+    others: dict[str, object] = {"INPUT": input_file, "--output": output, "--interactive": interactive}
+    others |= {"--paragraphs": paragraphs, "--language": language, "--attention": attention, "--top-tokens": top_tokens}
+    others |= {"--dictionary": dictionary, "--precision": precision, "--backend ctranslate2": backend == "ctranslate2"}
+    _check_combination(needs_torch | others)
     inputs = [file for file in (glossary, dictionary) if file is not None]
     check_output_files([output, alignments], [input_file, *inputs])
     reader = _make_reader(glossary, prefix, json_input, protect)
@@ -134,17 +131,39 @@ def translate(
         _print_backend("torch: --interactive is set", verbose)
         _start_prompt(load(), reader, settings, n_best)
         return
-    needs_torch: dict[str, object] = {"--json": json, "--alignments": alignments, "--replace-unknown": replace_unknown}
-    needs_torch |= {"--glossary": glossary, "--prefix": prefix, "--json-input": json_input, "--protect": protect}
-    needs_torch |= {"--ensemble": ensemble, "--set": settings, "--n-best": n_best}
     reasons = tuple(f"{option} is set" for option, value in needs_torch.items() if value)
-    selected = select_backend(model, BackendOptions(backend, precision, beam, reasons, shortlist, device), load)
-    _print_backend(selected.reason, verbose)
+    options = BackendOptions(backend, precision, beam, reasons, shortlist, device)
+    translator, reason = select_backend(model, options, load)
+    _print_backend(reason, verbose)
     if paragraphs:
-        write_paragraphs(selected.backend, splitter, input_file, output, as_json=json, request_reader=reader)
+        write_paragraphs(translator, splitter, input_file, output, as_json=json, request_reader=reader)
     else:
-        write_translations(
-            selected.backend, input_file, output, as_json=json, request_reader=reader, alignments=alignments
+        write_translations(translator, input_file, output, as_json=json, request_reader=reader, alignments=alignments)
+
+
+def _check_combination(options: Mapping[str, object]) -> None:
+    """Raise UserError if options exclude or need each other; options: values by name, false if not set."""
+
+    def select(*names: str) -> dict[str, object]:
+        return {name: options[name] for name in names}
+
+    if options["--interactive"]:
+        files = select("INPUT", "--output", "--paragraphs", "--language", "--json", "--json-input", "--alignments")
+        files |= select("--attention", "--top-tokens")
+        refuse_options("--interactive reads from the terminal", files, "for files and programs")
+        backends = select("--backend ctranslate2", "--precision")
+        refuse_options("--interactive needs the torch backend", backends, "for another backend")
+        refuse_options("--interactive shows single outputs", select("--protect"), "for lines that may be split")
+    require_option("--json or --interactive", options["--json"] or options["--interactive"], select("--n-best"))
+    require_option("--json", options["--json"], select("--attention", "--top-tokens"))
+    require_option("--replace-unknown", options["--replace-unknown"], select("--dictionary"))
+    require_option("--paragraphs", options["--paragraphs"], select("--language"))
+    if options["--paragraphs"] and options["--json-input"]:
+        raise UserError("--json-input has one sentence per line, but --paragraphs has several: omit one of the two.")
+    if options["--paragraphs"] and options["--alignments"]:
+        raise UserError(
+            "--alignments has a row per line, but --paragraphs translates each sentence of a line: omit one of the "
+            "two. With --json, each sentence has its alignment."
         )
 
 
@@ -200,25 +219,6 @@ def parse_ensemble(
     from weft.inference.ensemble import EnsembleOptions
 
     return EnsembleOptions(tuple(models), None if weights is None else parse_weights(weights), mean or "probabilities")
-
-
-def _check_interactive_options(
-    files: Mapping[str, object], backend: str, precision: str | None, protect: str | None
-) -> None:
-    refuse_options("--interactive reads from the terminal", files, "for files and programs")
-    backends = {"--backend ctranslate2": backend == "ctranslate2", "--precision": precision}
-    refuse_options("--interactive needs the torch backend", backends, "for another backend")
-    refuse_options("--interactive shows single outputs", {"--protect": protect}, "for lines that may be split")
-
-
-def _check_paragraph_options(json_input: bool, alignments: Path | None) -> None:
-    if json_input:
-        raise UserError("--json-input has one sentence per line, but --paragraphs has several: omit one of the two.")
-    if alignments is not None:
-        raise UserError(
-            "--alignments has a row per line, but --paragraphs translates each sentence of a line: omit one of the "
-            "two. With --json, each sentence has its alignment."
-        )
 
 
 def _start_prompt(translator: "Translator", reader: "RequestReader", settings: list[str], n_best: int | None) -> None:

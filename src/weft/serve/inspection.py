@@ -74,7 +74,8 @@ def inspect_words(translator: Translator, request: Request, body: InspectionRequ
     from weft.visualize.translation_trace import trace_translation
     from weft.visualize.word_alternatives import annotate_translation
 
-    return annotate_translation(trace_translation(translator, request).translation, body.alternatives)
+    translation, _ = trace_translation(translator, request)
+    return annotate_translation(translation, body.alternatives)
 
 
 @inspection(schemas.AttentionResponse)
@@ -110,7 +111,7 @@ def inspect_search(translator: Translator, request: Request, _body: InspectionRe
             ]
         )
         rows = {node: row for row, node in enumerate(step)}
-    return schemas.SearchTreeResponse(text=trace.translated.translation.text, steps=steps)
+    return schemas.SearchTreeResponse(text=trace.translation.text, steps=steps)
 
 
 @inspection(schemas.GatesResponse)

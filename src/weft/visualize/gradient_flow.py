@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-
 TOKEN_WIDTH, PANEL_HEIGHT, LEGEND_WIDTH = 0.42, 3.4, 3.4  # inches
 TOKEN_FONT_SIZE = 9.5  # points
 AXIS_MARGIN = 0.05  # powers of ten

@@ -80,7 +80,8 @@ def write_run_report(run: RunSummary, path: Path, options: ReportOptions) -> Rep
 def run_report_page(report: ReportData) -> str:
     run, histories = report.run, sentence_histories(report.run.history)
     origin, finetuning, distillation = run_origin(run)
-    examples = [] if report.translation is None else _example_groups(report.translation, report.options.sentences)
+    translation, language_model, count = report.translation, report.language_model, report.options.sentences
+    examples = [] if translation is None else _example_groups(translation, count)
     sources = {source for source, _, _ in histories} | {line.source for _, lines in examples for line in lines}
     return render_template(
         "weft.visualize",
@@ -91,7 +92,9 @@ def run_report_page(report: ReportData) -> str:
         name=run.name,
         about="; ".join(filter(None, [_architecture(run), run.describe_status(), origin])),
         tiles=list(_tiles(report)),
-        **_score_section(report),
+        scores=[] if translation is None else score_rows(translation.comparison),
+        **({} if language_model is None else _language_model_values(language_model, count)),
+        run_path=shlex.quote(str(run.folder.path)),
         **_curve_section(report),
         finetuning=None if finetuning is None else _finetuning_section(finetuning),
         distillation=None if distillation is None else _distillation_section(distillation),
@@ -145,18 +148,6 @@ def _tiles(report: ReportData) -> Iterator[tuple[str, str, str]]:
 
 def _format_count(count: int) -> str:
     return f"{count / 1e6:.1f} M" if count >= 1e6 else f"{count:,}"
-
-
-def _score_section(report: ReportData) -> dict[str, object]:
-    run = report.run
-    values: dict[str, object] = {}
-    if report.translation is not None:
-        values = {"scores": score_rows(report.translation.comparison)}
-    elif report.language_model is not None:
-        values = _language_model_values(report.language_model, report.options.sentences)
-    has_unused_test_data = run.recipe.data.test and not report.options.test
-    command = f"weft report {shlex.quote(str(run.folder.path))} --test"
-    return values | {"test_command": command if has_unused_test_data else ""}
 
 
 def _example_groups(evaluation: TranslationEvaluation, count: int) -> list[tuple[str, list[SentenceExample]]]:

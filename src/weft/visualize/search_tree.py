@@ -18,6 +18,7 @@ from weft.core.errors import UserError
 from weft.core.formatting import make_printable
 from weft.core.tracing import trace_tensors
 from weft.decoding.constraints.request import Request
+from weft.inference.translation import Translation
 from weft.inference.translator import Translator
 from weft.visualize.figures import (
     TEXT_COLOR,
@@ -28,7 +29,7 @@ from weft.visualize.figures import (
     set_title,
     shorten_label,
 )
-from weft.visualize.translation_trace import TracedTranslation, trace_translation
+from weft.visualize.translation_trace import trace_translation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -90,14 +91,11 @@ class SearchTrace(NamedTuple):
     name: maps a token to its label.
     """
 
-    translated: TracedTranslation
+    translation: Translation
+    title: tuple[str, ...]
     steps: list[list[SearchNode]]
     best: SearchNode | None
     name: Callable[[int], str]
-
-    @property
-    def title(self) -> tuple[str, ...]:
-        return self.translated.example.title + self.translated.example.remarks
 
     def figure(self) -> Figure:
         return draw_tree(self.steps, self.best, self.name, self.title)
@@ -120,12 +118,13 @@ def trace_search(translator: Translator, sentence: str | Request) -> SearchTrace
     if not translator.trained.model.has_decoder:
         raise UserError("this model has no decoder, so nothing is searched; use weft inspect frames")
     with trace_tensors() as traced:
-        translated = trace_translation(translator, sentence)
+        translation, example = trace_translation(translator, sentence)
     if "search.tokens" not in traced:
         raise UserError("exhaustive search has too many hypotheses to draw: use --beam 3, or another translate.search")
     steps = build_search_tree(traced)
-    best, tokenizer = find_final_node(steps, translated.example.target), translator.trained.target_tokenizer
-    return SearchTrace(translated, steps, best, lambda token: tokenizer.tokens([token])[0])
+    best, tokenizer = find_final_node(steps, example.target), translator.trained.target_tokenizer
+    title = example.title + example.remarks
+    return SearchTrace(translation, title, steps, best, lambda token: tokenizer.tokens([token])[0])
 
 
 def build_search_tree(traced: Mapping[str, Sequence[Tensor]], sentence: int | None = None) -> list[list[SearchNode]]:

@@ -36,13 +36,6 @@ class TracedExample(NamedTuple):
     remarks: tuple[str, ...]
 
 
-class TracedTranslation(NamedTuple):
-    """A translation and the input that makes the model produce it by teacher forcing."""
-
-    translation: Translation
-    example: TracedExample
-
-
 class CellTrace(NamedTuple):
     """The tensors that a recurrent cell traced, in the order of its steps."""
 
@@ -55,8 +48,8 @@ class CellTrace(NamedTuple):
         return values[::-1].copy() if "backward" in self.module.split(".") else values
 
 
-def trace_translation(translator: Translator, sentence: str | Request) -> TracedTranslation:
-    """Translate a sentence, or a request with its constraints."""
+def trace_translation(translator: Translator, sentence: str | Request) -> tuple[Translation, TracedExample]:
+    """Translate a sentence or a request; also return the input that makes the model produce it by teacher forcing."""
     request = Request.of(sentence)
     source, remarks = encode_source(translator, request)
     [translation] = translator.translate([request])
@@ -66,7 +59,7 @@ def trace_translation(translator: Translator, sentence: str | Request) -> Traced
             "output probability 0, because its weights are broken; train it again"
         )
     target, title = [*translation.analysis.tokens, EOS], (request.text, f"→ {translation.text}")
-    return TracedTranslation(translation, TracedExample(source, target, title, remarks))
+    return translation, TracedExample(source, target, title, remarks)
 
 
 def encode_source(translator: Translator, request: Request) -> tuple[Padded, tuple[str, ...]]:
@@ -117,7 +110,7 @@ def trace_cells(translator: Translator, sentence: str | Request) -> tuple[Traced
     if model.is_language_model:
         example = _language_model_example(translator, Request.of(sentence).text)
     else:
-        example = trace_translation(translator, sentence).example
+        _, example = trace_translation(translator, sentence)
     traced = group_by_module(trace_features(model, example))
     labels = input_labels(example, *tokenizers)
     cells = [
