@@ -70,7 +70,7 @@ def test_default_map_is_the_attention_of_the_decoder(transformer: Translator) ->
     found = attention_map(transformer, SENTENCE, unit="tokens")
     trained = transformer.trained
     source = [*trained.target_tokenizer.encode([SENTENCE])[0], EOS]
-    translation = trace_translation(transformer, SENTENCE).translation
+    translation, _ = trace_translation(transformer, SENTENCE)
     assert translation.analysis is not None
     batch = Batch(Padded.from_rows([source]), Padded.from_rows([[*translation.analysis.tokens, EOS]]), (0,))
     with torch.inference_mode():

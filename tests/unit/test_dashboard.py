@@ -17,7 +17,7 @@ from unit.run_folders import finding, report, validation, write_log, write_run
 from weft.core.errors import UserError
 from weft.visualize.run_monitor import RunMonitor, monitor_runs
 from weft.visualize.terminal_curves import build_panels
-from weft.visualize.terminal_dashboard import Dashboard, print_dashboard, run_dashboard
+from weft.visualize.terminal_dashboard import dashboard_lines, print_dashboard, run_dashboard
 
 LEAVE_SCREEN = "\x1b[?1049l"  # leaves the alternate screen; later output remains visible
 RUNNING = [report(1, 9.0), report(50, 5.0), validation(50, 12.0), report(60, 4.5)]
@@ -31,7 +31,7 @@ def monitored(*folders: Path) -> list[RunMonitor]:
 
 
 def dashboard_text(*folders: Path, width: int = 80, height: int = 24) -> str:
-    lines = Dashboard(monitored(*folders)).lines(width, height)
+    lines = dashboard_lines(monitored(*folders), width, height)
     assert len(lines) <= height
     assert all(line.cell_len <= width for line in lines)
     return "\n".join(line.plain for line in lines)

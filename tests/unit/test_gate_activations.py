@@ -69,8 +69,8 @@ def test_gates_follow_the_equations_in_sentence_order(bahdanau: Translator) -> N
 
 
 def test_gates_are_labeled_with_the_tokens_read(bahdanau: Translator) -> None:
-    translated = trace_translation(bahdanau, SENTENCE)
-    target_tokens = bahdanau.trained.target_tokenizer.tokens(translated.example.target)
+    _, example = trace_translation(bahdanau, SENTENCE)
+    target_tokens = bahdanau.trained.target_tokenizer.tokens(example.target)
     by_module = {gate.module: gate for gate in gate_activations(bahdanau, SENTENCE)}
     assert list(by_module) == ["encoder.0.forward", "encoder.0.backward", "decoder"]
     assert by_module["encoder.0.forward"].labels == by_module["encoder.0.backward"].labels == LABELS
@@ -150,11 +150,11 @@ def test_unknown_module_is_reported(side: Any, module: str, message: str) -> Non
 
 
 def test_heatmap_rows_are_unit_means_or_single_units(bahdanau: Translator) -> None:
-    translated = trace_translation(bahdanau, SENTENCE)
-    means = mean_heatmap(translated.example, GATES[:2])
+    _, example = trace_translation(bahdanau, SENTENCE)
+    means = mean_heatmap(example, GATES[:2])
     np.testing.assert_allclose(means.values, [[0.2, 0.6], [0.2, 0.6]])
     assert means.rows == ("encoder.0.forward.forget", "encoder.10.forward.forget")
-    units = unit_heatmap(translated.example, GATES[2])
+    units = unit_heatmap(example, GATES[2])
     np.testing.assert_allclose(units.values, [[0.0, 0.3], [0.2, 0.6], [0.4, 0.9]])
     assert units.rows == ("unit 0", "unit 1", "unit 2")
     assert units.remarks == ("decoder.0.input",)

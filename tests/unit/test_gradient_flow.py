@@ -47,7 +47,7 @@ def in_float64(translator: Translator) -> Translator:
 
 
 def embedded(translator: Translator) -> Padded:
-    source = trace_translation(translator, SENTENCE).example.source
+    source = trace_translation(translator, SENTENCE)[1].source
     return source.with_data(translator.trained.model.source(source.data, torch.zeros(1, dtype=torch.long)))
 
 
@@ -93,10 +93,10 @@ def cell_norms(flow: GradientFlow) -> list[Any]:
 @torch.no_grad()
 def test_decoder_flow_includes_all_paths_through_time() -> None:
     translator = in_float64(untrained_translator("bahdanau", decoder={"cell": {"type": "gru", "dim": 3}}))
-    translated, model = trace_translation(translator, SENTENCE), translator.trained.model
-    fed = torch.tensor([[1, *translated.example.target[:-1]]])
+    (_, example), model = trace_translation(translator, SENTENCE), translator.trained.model
+    fed = torch.tensor([[1, *example.target[:-1]]])
     x = model.target(fed, torch.zeros(1, dtype=torch.long))
-    state = model.decoder.start(model.encode(translated.example.source))
+    state = model.decoder.start(model.encode(example.source))
     expected = []
     for step in range(1, x.shape[1]):
         _, between = model.decoder(x[:, :step], state)

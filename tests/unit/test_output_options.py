@@ -13,7 +13,7 @@ from torch import Tensor
 
 from unit.models import BAHDANAU, CTC, SUTSKEVER, TRANSFORMER, letter_tokenizer, save_model_folder, untrained_model
 from weft.checkpoints.trained_model import TrainedModel
-from weft.cli.translate import OutputFlags, parse_output_options, translate
+from weft.cli.translate import parse_output_options, translate
 from weft.core.errors import UserError
 from weft.core.state import Hypothesis, State, StepFunction
 from weft.decoding.beam import BeamSearch
@@ -266,12 +266,10 @@ def test_alignments_are_written_to_a_file(tmp_path: Path) -> None:
     trained = untrained_model(BAHDANAU, source=tokenizer, target=tokenizer)
     folder, source = save_model_folder(tmp_path / "model", trained), tmp_path / "input"
     source.write_text("ab cd\n\nab\n", "utf-8")
-    flags = OutputFlags(True, tmp_path / "rows", False, None, False, None)
+    outputs = parse_output_options(trained, json=True, alignments=tmp_path / "rows")
     translator = load_translator(folder)
-    translator = Translator(
-        translator.trained, BeamSearch(size=2), translator.settings, output_options=parse_output_options(flags, trained)
-    )
-    write_translations(translator, source, tmp_path / "out", as_json=True, alignments=flags.alignments)
+    translator = Translator(translator.trained, BeamSearch(size=2), translator.settings, output_options=outputs)
+    write_translations(translator, source, tmp_path / "out", as_json=True, alignments=tmp_path / "rows")
     rows = (tmp_path / "rows").read_text("utf-8").split("\n")[:-1]
     records = [json.loads(line) for line in (tmp_path / "out").read_text("utf-8").split("\n")[:-1]]
     assert len(rows) == 3

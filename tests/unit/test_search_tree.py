@@ -143,15 +143,15 @@ def test_figure_file_is_reproducible(translator: Translator, tmp_path: Path) -> 
     first, second = ((tmp_path / name).read_bytes() for name in ("one.svg", "two.svg"))
     assert first.startswith(b"<?xml")
     assert first == second
-    assert drawn.translated.translation == translator.translate([SENTENCE])[0]
+    assert drawn.translation == translator.translate([SENTENCE])[0]
 
 
 def test_output_is_in_the_tree(translator: Translator) -> None:
     traced = trace_search(translator, SENTENCE)
     assert traced.best is not None
-    assert traced.best.score == pytest.approx(traced.translated.translation.score)
+    assert traced.best.score == pytest.approx(traced.translation.score)
     title, translation, _, *tree_lines = traced.render().split("\n")
-    assert (title, translation) == (SENTENCE, f"→ {traced.translated.translation.text}")
+    assert (title, translation) == (SENTENCE, f"→ {traced.translation.text}")
     assert "\n".join(tree_lines).count("●") - 1 == len(traced.best.path())
     assert len(tree_lines) - 3 == sum(map(len, traced.steps))
 

@@ -66,9 +66,8 @@ def check(
     with TemporaryDirectory(prefix="weft-") as name:
         checked = check_corpora(inputs, Path(name), _print_progress)
         if fix is not None:
-            print(
-                f"weft: {clean_training_data(inputs, checked, ignored, fix, Path(name)).summary(fix)}", file=sys.stderr
-            )
+            cleaned = clean_training_data(inputs, checked, ignored, fix, Path(name))
+            print(f"weft: {cleaned.summary(fix)}", file=sys.stderr)
     reports = checked.corpora
     print(dumps(check_reports_to_json(reports), ensure_ascii=False) if json else format_check_reports(reports))
     if has_serious_problems(reports, 0 if fix is None else FIXABLE & ~ignored):

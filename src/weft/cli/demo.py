@@ -5,7 +5,7 @@ print what to try next.
 import shlex
 import sys
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -127,14 +127,10 @@ def _print_results(task: DemoTask, translator: "Translator", test: "EvaluationSe
 
     outputs = [translation.text for translation in translator.translate(test.sources)]
     _print_heading("Held-out examples, selected by length and at random")
-    for number in _select_examples(test, task.lengths, by_letters=task.by_letters):
-        human = " / ".join(test.references[number][:3])
+    for number in _select_examples(task, test):
         print()
-        for label, text in (
-            ("source", test.sources[number]),
-            ("Weft", outputs[number] or "(nothing)"),
-            ("human", human),
-        ):
+        texts = test.sources[number], outputs[number] or "(nothing)", " / ".join(test.references[number][:3])
+        for label, text in zip(("source", "Weft", "human"), texts, strict=True):
             print(textwrap.fill(text, TEXT_WIDTH, initial_indent=f"{label:<9}", subsequent_indent=" " * 9))
     _print_heading(f"All {len(outputs):,} of them, against {task.references}")
     scores = evaluate(Segments(outputs, test.references), list(task.scores))
@@ -142,17 +138,14 @@ def _print_results(task: DemoTask, translator: "Translator", test: "EvaluationSe
         print(f"{name:<24} {score.value:5.1f}   {score.signature}")
 
 
-def _select_examples(test: "EvaluationSet", lengths: Sequence[int], *, by_letters: bool) -> list[int]:
+def _select_examples(task: DemoTask, test: "EvaluationSet") -> list[int]:
     """The number of an example of each length, if possible with several references, selected by a hash."""
     from weft.data.hashes import hash_lines
 
     hashes, selected = hash_lines(test.sources), []
-    for length in lengths:
-        candidates = [
-            number
-            for number, source in enumerate(test.sources)
-            if len(source if by_letters else source.split()) == length
-        ]
+    sizes = [len(source if task.by_letters else source.split()) for source in test.sources]
+    for length in task.lengths:
+        candidates = [number for number, size in enumerate(sizes) if size == length]
         candidates = [number for number in candidates if len(test.references[number]) > 1] or candidates
         selected += sorted(candidates, key=lambda number: int(hashes[number]))[:1]
     return selected

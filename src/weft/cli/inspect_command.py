@@ -130,4 +130,4 @@ def search(
         print(trace.render())
     else:
         figure = output or Path("search.svg")
-        print(f"{figure}: {draw_search(translator, sentence, figure).translated.translation.text}")
+        print(f"{figure}: {draw_search(translator, sentence, figure).translation.text}")

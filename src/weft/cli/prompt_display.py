@@ -102,13 +102,11 @@ def _probability_style(value: float) -> str:
 
 
 def _shorten(name: str) -> str:
-    """A name with visible spaces and at most MAX_NAME_LENGTH letters."""
     visible = make_printable(name).replace(SPACE_SYMBOL, "␣")
     return visible if len(visible) <= MAX_NAME_LENGTH else visible[: MAX_NAME_LENGTH - 1] + "…"
 
 
 def _token_label(token: str) -> str:
-    """A token without the space before it."""
     return _shorten(token.removeprefix(SPACE_SYMBOL) or token)
 
 
@@ -219,7 +217,6 @@ def _format_alternatives(word: WordPrediction) -> Text:
 
 
 def _first_token(word: WordPrediction) -> str:
-    """The first token that is not just a space."""
     return next((token for token in word.tokens if token != SPACE_SYMBOL), SPACE_SYMBOL)
 
 

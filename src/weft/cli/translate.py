@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -105,85 +105,88 @@ def translate(
     from weft.inference.translation_io import write_paragraphs, write_translations
     from weft.text.sentences import SentenceSplitter
 
-    if interactive:
-        files = {"INPUT": input_file, "--output": output, "--paragraphs": paragraphs, "--language": language}
-        files |= {"--json": json, "--json-input": json_input, "--alignments": alignments, "--attention": attention}
-        _check_interactive_options({**files, "--top-tokens": top_tokens}, backend, precision, protect)
-    require_option("--json or --interactive", json or interactive, {"--n-best": n_best})
-    require_option("--json", json, {"--attention": attention, "--top-tokens": top_tokens})
-    require_option("--replace-unknown", replace_unknown, {"--dictionary": dictionary})
-    require_option("--paragraphs", paragraphs, {"--language": language})
-    if paragraphs:
-        _check_paragraph_options(json_input, alignments)
+    needs_torch: dict[str, object] = {"--json": json, "--alignments": alignments, "--replace-unknown": replace_unknown}
+    needs_torch |= {"--glossary": glossary, "--prefix": prefix, "--json-input": json_input, "--protect": protect}
+    needs_torch |= {"--ensemble": ensemble, "--set": settings, "--n-best": n_best}
+    others: dict[str, object] = {"INPUT": input_file, "--output": output, "--interactive": interactive}
+    others |= {"--paragraphs": paragraphs, "--language": language, "--attention": attention, "--top-tokens": top_tokens}
+    others |= {"--dictionary": dictionary, "--precision": precision, "--backend ctranslate2": backend == "ctranslate2"}
+    _check_combination(needs_torch | others)
     inputs = [file for file in (glossary, dictionary) if file is not None]
     check_output_files([output, alignments], [input_file, *inputs])
     reader = _make_reader(glossary, prefix, json_input, protect)
     splitter = SentenceSplitter("en" if language is None else language)  # an unknown language is reported first
-    ensemble_options = parse_ensemble(ensemble, weights, mean)
-    flags = OutputFlags(json, alignments, attention, top_tokens, replace_unknown, dictionary)
+    members, settings = parse_ensemble(ensemble, weights, mean), settings or []
 
     def load() -> "Translator":
         from weft.inference.loader import load_translator
 
         translator = load_translator(
-            model,
-            device=device,
-            beam=beam,
-            n_best=n_best,
-            overrides=settings or [],
-            ensemble=ensemble_options,
-            shortlist=shortlist,
+            model, device=device, beam=beam, n_best=n_best, overrides=settings, ensemble=members, shortlist=shortlist
         )
-        return replace(translator, output_options=parse_output_options(flags, translator.trained))
+        outputs = json, alignments, attention, top_tokens, replace_unknown, dictionary
+        return replace(translator, output_options=parse_output_options(translator.trained, *outputs))
 
     if interactive:
         _print_backend("torch: --interactive is set", verbose)
-        _start_prompt(load(), reader, settings or [], n_best)
+        _start_prompt(load(), reader, settings, n_best)
         return
-    needs_torch: dict[str, object] = {"--json": json, "--alignments": alignments, "--replace-unknown": replace_unknown}
-    needs_torch |= {"--glossary": glossary, "--prefix": prefix, "--json-input": json_input, "--protect": protect}
-    needs_torch |= {"--ensemble": ensemble, "--set": settings, "--n-best": n_best}
     reasons = tuple(f"{option} is set" for option, value in needs_torch.items() if value)
-    selected = select_backend(model, BackendOptions(backend, precision, beam, reasons, shortlist, device), load)
-    _print_backend(selected.reason, verbose)
+    options = BackendOptions(backend, precision, beam, reasons, shortlist, device)
+    translator, reason = select_backend(model, options, load)
+    _print_backend(reason, verbose)
     if paragraphs:
-        write_paragraphs(selected.backend, splitter, input_file, output, as_json=json, request_reader=reader)
+        write_paragraphs(translator, splitter, input_file, output, as_json=json, request_reader=reader)
     else:
-        write_translations(
-            selected.backend, input_file, output, as_json=json, request_reader=reader, alignments=alignments
+        write_translations(translator, input_file, output, as_json=json, request_reader=reader, alignments=alignments)
+
+
+def _check_combination(options: Mapping[str, object]) -> None:
+    """Raise UserError if options exclude or need each other; options: values by name, false if not set."""
+
+    def select(*names: str) -> dict[str, object]:
+        return {name: options[name] for name in names}
+
+    if options["--interactive"]:
+        files = select("INPUT", "--output", "--paragraphs", "--language", "--json", "--json-input", "--alignments")
+        files |= select("--attention", "--top-tokens")
+        refuse_options("--interactive reads from the terminal", files, "for files and programs")
+        backends = select("--backend ctranslate2", "--precision")
+        refuse_options("--interactive needs the torch backend", backends, "for another backend")
+        refuse_options("--interactive shows single outputs", select("--protect"), "for lines that may be split")
+    require_option("--json or --interactive", options["--json"] or options["--interactive"], select("--n-best"))
+    require_option("--json", options["--json"], select("--attention", "--top-tokens"))
+    require_option("--replace-unknown", options["--replace-unknown"], select("--dictionary"))
+    require_option("--paragraphs", options["--paragraphs"], select("--language"))
+    if options["--paragraphs"] and options["--json-input"]:
+        raise UserError("--json-input has one sentence per line, but --paragraphs has several: omit one of the two.")
+    if options["--paragraphs"] and options["--alignments"]:
+        raise UserError(
+            "--alignments has a row per line, but --paragraphs translates each sentence of a line: omit one of the "
+            "two. With --json, each sentence has its alignment."
         )
 
 
-class OutputFlags(NamedTuple):
-    """The options for outputs besides the text."""
-
-    json: bool
-    alignments: Path | None
-    attention: bool
-    top_tokens: int | None
-    replace_unknown: bool
-    dictionary: Path | None
-
-
-def parse_output_options(flags: OutputFlags, trained: "TrainedModel") -> "OutputOptions":
+def parse_output_options(
+    trained: "TrainedModel",
+    json: bool = False,
+    alignments: Path | None = None,
+    attention: bool = False,
+    top_tokens: int | None = None,
+    replace_unknown: bool = False,
+    dictionary: Path | None = None,
+) -> "OutputOptions":
     """Check the options against a model; --json includes alignments if the model has them."""
     from weft.decoding.constraints.glossary import read_dictionary
     from weft.inference.capabilities import attention_obstacle, check_output_options
     from weft.inference.postprocessor import OutputOptions
 
-    if flags.alignments is not None:
-        check_output_options(trained, OutputOptions(alignment=True), "--alignments")
-    if flags.attention:
-        check_output_options(trained, OutputOptions(attention=True), "--attention")
-    if flags.replace_unknown:
-        check_output_options(trained, OutputOptions(replace_unknown=True), "--replace-unknown")
-    return OutputOptions(
-        alignment=flags.alignments is not None or (flags.json and not attention_obstacle(trained)),
-        attention=flags.attention,
-        top_tokens=flags.top_tokens or 0,
-        replace_unknown=flags.replace_unknown,
-        dictionary={} if flags.dictionary is None else read_dictionary(flags.dictionary),
-    )
+    check_output_options(trained, OutputOptions(alignment=alignments is not None), "--alignments")
+    check_output_options(trained, OutputOptions(attention=attention), "--attention")
+    check_output_options(trained, OutputOptions(replace_unknown=replace_unknown), "--replace-unknown")
+    alignment = alignments is not None or (json and not attention_obstacle(trained))
+    entries = {} if dictionary is None else read_dictionary(dictionary)
+    return OutputOptions(alignment, attention, top_tokens or 0, replace_unknown, entries)
 
 
 def _make_reader(glossary: Path | None, prefix: str | None, json_input: bool, protect: str | None) -> "RequestReader":
@@ -216,25 +219,6 @@ def parse_ensemble(
     from weft.inference.ensemble import EnsembleOptions
 
     return EnsembleOptions(tuple(models), None if weights is None else parse_weights(weights), mean or "probabilities")
-
-
-def _check_interactive_options(
-    files: Mapping[str, object], backend: str, precision: str | None, protect: str | None
-) -> None:
-    refuse_options("--interactive reads from the terminal", files, "for files and programs")
-    backends = {"--backend ctranslate2": backend == "ctranslate2", "--precision": precision}
-    refuse_options("--interactive needs the torch backend", backends, "for another backend")
-    refuse_options("--interactive shows single outputs", {"--protect": protect}, "for lines that may be split")
-
-
-def _check_paragraph_options(json_input: bool, alignments: Path | None) -> None:
-    if json_input:
-        raise UserError("--json-input has one sentence per line, but --paragraphs has several: omit one of the two.")
-    if alignments is not None:
-        raise UserError(
-            "--alignments has a row per line, but --paragraphs translates each sentence of a line: omit one of the "
-            "two. With --json, each sentence has its alignment."
-        )
 
 
 def _start_prompt(translator: "Translator", reader: "RequestReader", settings: list[str], n_best: int | None) -> None:

@@ -71,9 +71,11 @@ def inspection(response_model: type[schemas.ApiRecord]) -> Callable[[InspectFunc
 @inspection(schemas.WordsResponse)
 def inspect_words(translator: Translator, request: Request, body: InspectionRequest) -> object:
     """Return the probability of each word, and what else could stand there."""
-    from weft.visualize.word_alternatives import translate_with_alternatives
+    from weft.visualize.translation_trace import trace_translation
+    from weft.visualize.word_alternatives import annotate_translation
 
-    return translate_with_alternatives(translator, request, body.alternatives)
+    translation, _ = trace_translation(translator, request)
+    return annotate_translation(translation, body.alternatives)
 
 
 @inspection(schemas.AttentionResponse)
@@ -109,7 +111,7 @@ def inspect_search(translator: Translator, request: Request, _body: InspectionRe
             ]
         )
         rows = {node: row for row, node in enumerate(step)}
-    return schemas.SearchTreeResponse(text=trace.translated.translation.text, steps=steps)
+    return schemas.SearchTreeResponse(text=trace.translation.text, steps=steps)
 
 
 @inspection(schemas.GatesResponse)

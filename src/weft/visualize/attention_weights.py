@@ -18,16 +18,11 @@ from weft.core.padded import Padded
 from weft.decoding.constraints.request import Request
 from weft.inference.translator import Translator
 from weft.models.model import Model
-from weft.text.tokenizer import Tokenizer, is_tokenizer
+from weft.text.tokenizer import is_tokenizer
 from weft.text.word_alignment import TokenSpan, merge_weights, token_spans, word_spans
 from weft.visualize.figures import check_figure_path, save_figure
 from weft.visualize.heatmap import Heatmap, SourceImage, draw_heatmap, read_source_image
-from weft.visualize.translation_trace import (
-    FloatArray,
-    TracedExample,
-    trace_features,
-    trace_translation,
-)
+from weft.visualize.translation_trace import FloatArray, TracedExample, trace_features, trace_translation
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -39,10 +34,9 @@ SPAN_FUNCTIONS = {"words": word_spans, "tokens": token_spans}
 class AttentionMap(NamedTuple):
     """The attention weights [T,S] of a translation, with the end tokens in the last row and column.
 
-    A row sums to 1, or less where a local window fades out. weights: of the selected layer or head; by default those
-    that the decoder returns (of a Transformer the mean over the heads of its last layer). layers: of each layer, the
-    weights of each head. image: the source, if it is an image; then `source` numbers the positions of the encoder's
-    output.
+    A row sums to 1, or less where a local window fades out. weights: of the layer or head that `draw_attention`
+    selects. layers: of each layer, the weights of each head. image: the source, if it is an image; then `source`
+    numbers the positions of the encoder's output.
     """
 
     sentence: str
@@ -105,12 +99,19 @@ def attention_map(
         raise UserError("the decoder of this model has no attention to the source: there is nothing to draw")
     layers = cross_attention_layers(trained.model, example)
     selected = torch.tensor(forced.attention, dtype=torch.double) if layer is None else select_head(layers, layer, head)
+    positions = selected.shape[1]
     if is_tokenizer(trained.source_tokenizer):
-        image, source = None, _source_spans(example, selected.shape[1], trained.source_tokenizer, unit)
+        image, ids = None, example.source.data[0].tolist()
+        if len(ids) != positions:
+            raise UserError(
+                f"the encoder of this model reduces the {len(ids)} tokens of the sentence to {positions}: "
+                "its attention cannot be assigned to tokens"
+            )
+        source = SPAN_FUNCTIONS[unit](ids, trained.source_tokenizer)
     else:
         columns = example.source.to(trained.device)
         image = read_source_image(columns, lambda blank: trained.model.encode(blank).mask)
-        source = [TokenSpan(str(position + 1), position, position + 1) for position in range(selected.shape[1])]
+        source = [TokenSpan(str(position + 1), position, position + 1) for position in range(positions)]
     target = SPAN_FUNCTIONS[unit](example.target, trained.target_tokenizer)
     layer_name = [] if layer is None else [f"layer {layer}, {'mean of its heads' if head is None else f'head {head}'}"]
 
@@ -149,14 +150,3 @@ def select_head(layers: list[Tensor], layer: int, head: int | None) -> Tensor:
     if not 1 <= head <= len(heads):
         raise UserError(f"--head {head}: this layer has heads 1 to {len(heads)}")
     return heads[head - 1]
-
-
-def _source_spans(example: TracedExample, positions: int, tokenizer: Tokenizer, unit: AttentionUnit) -> list[TokenSpan]:
-    """Return the source words or tokens; raise UserError if the encoder merges tokens."""
-    ids = example.source.data[0].tolist()
-    if len(ids) != positions:
-        raise UserError(
-            f"the encoder of this model reduces the {len(ids)} tokens of the sentence to {positions}: "
-            "its attention cannot be assigned to tokens"
-        )
-    return SPAN_FUNCTIONS[unit](ids, tokenizer)

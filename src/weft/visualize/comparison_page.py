@@ -4,30 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 from weft.core.extras import require_extra
 from weft.core.formatting import pluralize
 from weft.core.templates import render_template, write_page
 from weft.metrics.comparison import Comparison, SystemScore
 from weft.metrics.score_report import format_p_value
-from weft.visualize.sentence_examples import (
-    best_lines,
-    improved_lines,
-    sentence_examples,
-    worst_lines,
-)
+from weft.visualize.sentence_examples import best_lines, improved_lines, sentence_examples, worst_lines
 
 SIGNIFICANCE_LEVEL = 0.05
-
-
-class ScoreCell(NamedTuple):
-    """A score as text. significance: the class of the difference in page.css; empty if it is not significant."""
-
-    value: str
-    interval: str
-    difference: str = ""
-    significance: str = ""
 
 
 def write_comparison_page(compare: Callable[[], Comparison], path: Path, metric: str, count: int) -> Comparison:
@@ -64,20 +49,20 @@ def comparison_page(comparison: Comparison, metric: str, count: int) -> str:
     )
 
 
-def score_rows(comparison: Comparison) -> list[list[ScoreCell]]:
-    """Return a row for each system, with a cell for each metric."""
+def score_rows(comparison: Comparison) -> list[list[tuple[str, str, str, str]]]:
+    """Return a row for each system, with a cell for each metric: score, interval, difference to the first system, and
+    the class of that difference in page.css ("" if it is not significant).
+    """
     rows = list(zip(*comparison.results.values(), strict=True))
     return [[_score_cell(result, first) for result, first in zip(row, rows[0], strict=True)] for row in rows]
 
 
-def _score_cell(result: SystemScore, first: SystemScore) -> ScoreCell:
-    score = result.score
+def _score_cell(result: SystemScore, first: SystemScore) -> tuple[str, str, str, str]:
+    score, text, significance = result.score, "", ""
     interval = "" if score.interval is None else f" ± {score.interval.half_width():.2f}"
-    if result.p is None:
-        return ScoreCell(f"{score.value:.2f}", interval)
-    difference = score.value - first.score.value
-    significance = ""
-    if result.p < SIGNIFICANCE_LEVEL and difference:
-        significance = "better" if (difference > 0) == (score.better == "higher") else "worse"
-    text = f"{difference:+.2f}, p = {format_p_value(result.p)}"
-    return ScoreCell(f"{score.value:.2f}", interval, text, significance)
+    if result.p is not None:
+        difference = score.value - first.score.value
+        text = f"{difference:+.2f}, p = {format_p_value(result.p)}"
+        if result.p < SIGNIFICANCE_LEVEL and difference:
+            significance = "better" if (difference > 0) == (score.better == "higher") else "worse"
+    return f"{score.value:.2f}", interval, text, significance

@@ -113,15 +113,7 @@ def save_figure(draw: Callable[[], Figure], path: Path) -> None:
     """Draw a figure and write it atomically; the suffix of the path selects the format."""
     suffix, file = path.suffix.lower(), io.BytesIO()
     with default_style():
-        figure = draw()
-        figure.savefig(
-            file,
-            format=suffix.removeprefix("."),
-            dpi=figure.dpi,
-            bbox_inches="tight",
-            pad_inches=0.15,
-            metadata=FILE_METADATA[suffix],
-        )
+        draw().savefig(file, format=suffix[1:], bbox_inches="tight", pad_inches=0.15, metadata=FILE_METADATA[suffix])
     write_atomically(path, file.getvalue())
 
 

@@ -21,8 +21,6 @@ from weft.core.padded import Padded
 from weft.decoding.constraints.request import Request
 from weft.decoding.ctc_alignment import forced_align
 from weft.inference.translator import Translator
-from weft.models.interfaces import FrameHead
-from weft.models.model import Model
 from weft.text.tokenizer import is_tokenizer
 from weft.text.word_alignment import TokenSpan
 from weft.visualize.figures import check_figure_path, save_figure
@@ -71,8 +69,11 @@ def draw_frames(translator: Translator, line: str, output: Path | str, *, target
 @torch.inference_mode()
 def frame_posteriors(translator: Translator, line: str, target: str | None = None) -> FramePosteriors:
     """Return the probabilities that `draw_frames` draws."""
-    trained = translator.trained
-    head = require_frame_head(trained.model, target)
+    trained, head = translator.trained, translator.trained.model.frame_head
+    if head is None:
+        raise UserError("this model has no frame head (model.frame_head): there is nothing to draw")
+    if target is not None and not head.blank:
+        raise UserError("--target: each frame of this model is an output token, so there is no alignment; leave it out")
     source, remarks = encode_source(translator, Request(line))
     source = source.to(trained.device)
     frames = trained.model.frames(source)
@@ -99,15 +100,6 @@ def frame_posteriors(translator: Translator, line: str, target: str | None = Non
         emitted_spans(path, names) if head.blank else (),
         read_source_image(source, lambda columns: trained.model.frames(columns).mask) if has_image else None,
     )
-
-
-def require_frame_head(model: Model, target: str | None) -> FrameHead:
-    """Return the frame head; raise UserError if there is none, or if it cannot be aligned with the target."""
-    if model.frame_head is None:
-        raise UserError("this model has no frame head (model.frame_head): there is nothing to draw")
-    if target is not None and not model.frame_head.blank:
-        raise UserError("--target: each frame of this model is an output token, so there is no alignment; leave it out")
-    return model.frame_head
 
 
 def emitted_spans(path: list[int], names: Sequence[str]) -> tuple[TokenSpan, ...]:

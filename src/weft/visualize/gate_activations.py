@@ -18,7 +18,7 @@ from weft.decoding.constraints.request import Request
 from weft.inference.translator import Translator
 from weft.visualize.figures import check_figure_path, save_figure
 from weft.visualize.heatmap import Heatmap, draw_heatmap
-from weft.visualize.translation_trace import FloatArray, RecurrentTrace, TracedExample, trace_cells
+from weft.visualize.translation_trace import CellTrace, FloatArray, TracedExample, trace_cells
 
 ModelSide = Literal["encoder", "decoder"]
 GateRows = Literal["gates", "units"]
@@ -37,10 +37,6 @@ class GateActivations(NamedTuple):
     def path(self) -> str:
         return f"{self.module}.{self.name}"
 
-    def is_in(self, module: str) -> bool:
-        """Return whether `module` is the gate itself, its cell, its layer or its side."""
-        return f"{self.path}.".startswith(f"{module}.")
-
 
 def draw_gates(
     translator: Translator,
@@ -58,12 +54,12 @@ def draw_gates(
     """
     check_figure_path(Path(output))
     with torch.inference_mode():
-        trace = trace_cells(translator, sentence)
-    gates = select_gates(_collect_gates(trace), side, module)
+        example, cells = trace_cells(translator, sentence)
+    gates = select_gates(_collect_gates(cells), side, module)
     if rows == "units" and len(gates) > 1:
         paths = ", ".join(gate.path for gate in gates)
         raise UserError(f"--units shows one gate: select it with --module, as one of {paths}")
-    heatmap = unit_heatmap(trace.example, gates[0]) if rows == "units" else mean_heatmap(trace.example, gates)
+    heatmap = unit_heatmap(example, gates[0]) if rows == "units" else mean_heatmap(example, gates)
     save_figure(partial(draw_heatmap, heatmap), Path(output))
     return gates
 
@@ -71,12 +67,13 @@ def draw_gates(
 @torch.inference_mode()
 def gate_activations(translator: Translator, sentence: str | Request) -> list[GateActivations]:
     """Translate a sentence and return every gate of the model: encoder first, lowest layer first."""
-    return _collect_gates(trace_cells(translator, sentence))
+    _, cells = trace_cells(translator, sentence)
+    return _collect_gates(cells)
 
 
-def _collect_gates(trace: RecurrentTrace) -> list[GateActivations]:
+def _collect_gates(cells: Sequence[CellTrace]) -> list[GateActivations]:
     gates = []
-    for cell in trace.cells:
+    for cell in cells:
         for name in [name for name in cell.tensors if name in GATE_NAMES]:
             values = torch.cat(cell.tensors[name]).double().cpu().numpy()
             gates.append(GateActivations(cell.module, name, cell.labels, cell.in_sentence_order(values)))
@@ -86,9 +83,9 @@ def _collect_gates(trace: RecurrentTrace) -> list[GateActivations]:
 
 
 def select_gates(gates: Sequence[GateActivations], side: ModelSide | None, module: str | None) -> list[GateActivations]:
-    """Return the gates of a side and a module; by default those of the first side that has any."""
+    """Return the gates of a side and a module (a layer, a cell or a gate); by default the first side that has any."""
     required = [path for path in (side, module) if path is not None] or [gates[0].module.split(".")[0]]
-    selected = [gate for gate in gates if all(gate.is_in(path) for path in required)]
+    selected = [gate for gate in gates if all(f"{gate.path}.".startswith(f"{path}.") for path in required)]
     if not selected:
         modules = ", ".join(dict.fromkeys(gate.module for gate in gates))
         raise UserError(f"no gates at {' in '.join(reversed(required))}: this model has gates at {modules}")

@@ -30,19 +30,11 @@ from weft.visualize.figures import (
     save_figure,
     shorten_label,
 )
-from weft.visualize.translation_trace import (
-    CELL_STATE,
-    HIDDEN_STATE,
-    RECURRENCE,
-    CellTrace,
-    FloatArray,
-    trace_cells,
-)
+from weft.visualize.translation_trace import CELL_STATE, HIDDEN_STATE, RECURRENCE, CellTrace, FloatArray, trace_cells
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
 
 TOKEN_WIDTH, PANEL_HEIGHT, LEGEND_WIDTH = 0.42, 3.4, 3.4  # inches
 TOKEN_FONT_SIZE = 9.5  # points
@@ -74,16 +66,17 @@ def draw_gradients(translator: Translator, sentence: str, output: Path | str) ->
     """Translate a sentence and save the gradient flow through each cell as .png, .svg or .pdf."""
     check_figure_path(Path(output))
     with torch.enable_grad():
-        trace = trace_cells(translator, sentence)
-    flows = [cell_gradient_flow(cell) for cell in trace.cells]
-    save_figure(partial(draw_gradient_flows, flows, trace.example.title, trace.example.remarks), Path(output))
+        example, cells = trace_cells(translator, sentence)
+    flows = [cell_gradient_flow(cell) for cell in cells]
+    save_figure(partial(draw_gradient_flows, flows, example.title, example.remarks), Path(output))
     return flows
 
 
 @torch.enable_grad()
 def gradient_flows(translator: Translator, sentence: str | Request) -> list[GradientFlow]:
     """Translate a sentence and return the flow through every cell: encoder first, lowest layer first."""
-    return [cell_gradient_flow(cell) for cell in trace_cells(translator, sentence).cells]
+    _, cells = trace_cells(translator, sentence)
+    return [cell_gradient_flow(cell) for cell in cells]
 
 
 def cell_gradient_flow(cell: CellTrace) -> GradientFlow:

@@ -33,7 +33,7 @@ class PositionVectors(NamedTuple):
 def position_vectors(translator: Translator, sentence: str | Request) -> list[PositionVectors]:
     """Translate a sentence and return the vectors of each side that has them; raise UserError if none has."""
     tokenizers = require_source_tokenizer(translator), translator.trained.target_tokenizer
-    example = trace_translation(translator, sentence).example
+    _, example = trace_translation(translator, sentence)
     traced, labels = trace_features(translator.trained.model, example), input_labels(example, *tokenizers)
     vectors = [
         PositionVectors(side, labels[module], traced[f"{side}.positions"][0][0].double().cpu().numpy())

@@ -9,14 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from weft.checkpoints.run_log import CurvePoints, TrainingHistory, curve_points
 from weft.metrics.corpus_metrics import LOWER_IS_BETTER, METRICS
-from weft.visualize.figures import (
-    ALERT_COLOR,
-    GRID_COLOR,
-    MUTED_COLOR,
-    SERIES_COLORS,
-    add_hover_text,
-    page_svg,
-)
+from weft.visualize.figures import ALERT_COLOR, GRID_COLOR, MUTED_COLOR, SERIES_COLORS, add_hover_text, page_svg
 from weft.visualize.run_monitor import LOG_RATIO, downsample, format_tick
 
 if TYPE_CHECKING:
@@ -185,16 +178,9 @@ def _add_marks(axes: Axes, chart: LineChart, steps: StepAxis) -> None:
     low, high = axes.get_ylim()
     if chart.clip_norm is not None and low <= chart.clip_norm <= high:
         axes.axhline(chart.clip_norm, color=ALERT_COLOR, linewidth=0.8, dashes=(5, 3))
-        axes.annotate(
-            f"clipped to {format_tick(chart.clip_norm)}",
-            (1, chart.clip_norm),
-            xycoords=axes.get_yaxis_transform(),
-            xytext=(0, 2),
-            textcoords="offset points",
-            ha="right",
-            fontsize=FONT_SIZE,
-            color=MUTED_COLOR,
-        )
+        text, place = f"clipped to {format_tick(chart.clip_norm)}", (1, chart.clip_norm)
+        label = axes.annotate(text, place, (0, 2), axes.get_yaxis_transform(), "offset points")
+        label.set(ha="right", fontsize=FONT_SIZE, color=MUTED_COLOR)
 
 
 def _add_hover_texts(axes: Axes, chart: LineChart) -> None:

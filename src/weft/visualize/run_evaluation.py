@@ -39,13 +39,7 @@ from weft.metrics.references import ComparisonData, SystemOutput
 from weft.metrics.scores import MetricScore
 from weft.visualize.attention_weights import AttentionMap, attention_map
 from weft.visualize.frame_posteriors import FramePosteriors, frame_posteriors
-from weft.visualize.run_summary import (
-    HeldOutLines,
-    RunSummary,
-    read_held_out_lines,
-    read_training_lines,
-    typical_pairs,
-)
+from weft.visualize.run_summary import HeldOutLines, RunSummary, read_held_out_lines, read_training_lines, typical_pairs
 
 DEFAULT_METRICS = ("bleu", "chrf")  # if the recipe names none
 SENTENCE_METRIC = "chrf"
@@ -64,32 +58,25 @@ class ReportOptions:
     device: str = "auto"
 
 
-class LengthBreakdown(NamedTuple):
-    """Scores by the length of lines."""
-
-    title: str
-    buckets: list[ScoreBucket]
-
-
 class TranslationEvaluation(NamedTuple):
-    """Translations of held-out lines and their scores."""
+    """Translations of held-out lines and their scores. lengths: scores by the length of lines, after their title."""
 
     held_out: HeldOutLines
     comparison: Comparison
     sentences: SentenceScores
-    lengths: LengthBreakdown
+    lengths: tuple[str, list[ScoreBucket]]
     truncated: int  # lines longer than the model reads
     search: str
     validation_note: str  # how validation during training differed; empty if it did not
 
 
 class LanguageModelEvaluation(NamedTuple):
-    """Probabilities of held-out lines. left_out: lines longer than the model reads."""
+    """Probabilities of held-out lines. lengths: as above. left_out: lines longer than the model reads."""
 
     held_out: HeldOutLines
     scores: list[MetricScore]
     lines: list[ScoredPair]
-    lengths: LengthBreakdown
+    lengths: tuple[str, list[ScoreBucket]]
     completions: list[tuple[str, str]]  # of prompts
     left_out: int
 
@@ -201,7 +188,7 @@ def _describe_search(factory: Factory[Search] | Factory[FrameDecoder]) -> str:
     return f"{node['type']} of {node['size']}" if "size" in node else str(node["type"])
 
 
-def _length_breakdown(comparison: Comparison, *, reads_images: bool) -> LengthBreakdown:
+def _length_breakdown(comparison: Comparison, *, reads_images: bool) -> tuple[str, list[ScoreBucket]]:
     """Score by the length of the source (of the reference, if sources are images), in words.
 
     If lines are single words, lengths are in characters.
@@ -213,7 +200,7 @@ def _length_breakdown(comparison: Comparison, *, reads_images: bool) -> LengthBr
     unit, lengths = ("words", words) if sum(words) > 2 * len(words) else ("characters", [len(line) for line in lines])
     statistics = [metric_statistics(segments, [metric])[metric] for segments in data.segments()]
     title = f"{metric} by the length of the {side}, in {unit}"
-    return LengthBreakdown(title, scores_by_length(statistics, lengths, quantile_starts(lengths)))
+    return title, scores_by_length(statistics, lengths, quantile_starts(lengths))
 
 
 def evaluate_language_model(trained: TrainedModel, held_out: HeldOutLines) -> LanguageModelEvaluation:
@@ -231,7 +218,7 @@ def evaluate_language_model(trained: TrainedModel, held_out: HeldOutLines) -> La
         held_out,
         perplexity_scores(-sum(line.score for line in lines), counts),
         lines,
-        LengthBreakdown("perplexity per token by the length of the line, in tokens", _perplexity_by_length(lines)),
+        ("perplexity per token by the length of the line, in tokens", _perplexity_by_length(lines)),
         _sample_completions(trained, targets),
         len(texts) - len(fitting),
     )

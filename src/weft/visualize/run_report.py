@@ -5,13 +5,13 @@ from __future__ import annotations
 import base64
 import io
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from importlib.metadata import version
 from math import log
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from numpy.typing import NDArray
 
@@ -34,11 +34,11 @@ from weft.training.finetuning import comparison_row
 from weft.training.finetuning_recipe import format_mix
 from weft.visualize.attention_weights import AttentionMap
 from weft.visualize.comparison_page import score_rows
+from weft.visualize.frame_posteriors import FramePosteriors
 from weft.visualize.heatmap import cell_colors, heatmap_svg
 from weft.visualize.report_curves import StepAxis, chart_svg, format_value, training_charts, validation_table
 from weft.visualize.run_evaluation import (
     LanguageModelEvaluation,
-    ModelInspection,
     ReportData,
     ReportOptions,
     TranslationEvaluation,
@@ -64,9 +64,10 @@ from weft.visualize.sentence_examples import (
 if TYPE_CHECKING:
     from matplotlib.colors import Colormap
 
+SettingLine: TypeAlias = tuple[tuple[str, ...], str, bool]  # path, value ("" above nested lines), and is it changed
+
 MAX_SURPRISAL = 8.0  # bits, shown in full color
 MAX_NARROW_COLUMNS = 16  # of a heat map; two such fit side by side
-INSPECTION_HEADINGS = {"attention": "Attention", "frames": "Frame posteriors"}
 
 
 def write_run_report(run: RunSummary, path: Path, options: ReportOptions) -> ReportData:
@@ -76,8 +77,10 @@ def write_run_report(run: RunSummary, path: Path, options: ReportOptions) -> Rep
 
 
 def run_report_page(report: ReportData) -> str:
-    run, origin, histories = report.run, run_origin(report.run), sentence_histories(report.run.history)
-    examples = [] if report.translation is None else _example_groups(report.translation, report.options.sentences)
+    run, histories = report.run, sentence_histories(report.run.history)
+    origin, finetuning, distillation = run_origin(run)
+    translation, language_model, count = report.translation, report.language_model, report.options.sentences
+    examples = [] if translation is None else _example_groups(translation, count)
     sources = {source for source, _, _ in histories} | {line.source for _, lines in examples for line in lines}
     return render_template(
         "weft.visualize",
@@ -86,17 +89,19 @@ def run_report_page(report: ReportData) -> str:
         report=report,
         title=f"{run.name}: a training run",
         name=run.name,
-        about="; ".join(filter(None, [_architecture(run), run.describe_status(), origin.description])),
+        about="; ".join(filter(None, [_architecture(run), run.describe_status(), origin])),
         tiles=list(_tiles(report)),
-        **_score_section(report),
+        scores=[] if translation is None else score_rows(translation.comparison),
+        **({} if language_model is None else _language_model_values(language_model, count)),
+        run_path=shlex.quote(str(run.folder.path)),
         **_curve_section(report),
-        finetuning=None if origin.finetuning is None else _finetuning_section(origin.finetuning),
-        distillation=None if origin.distillation is None else _distillation_section(origin.distillation),
+        finetuning=None if finetuning is None else _finetuning_section(finetuning),
+        distillation=None if distillation is None else _distillation_section(distillation),
         examples=examples,
         histories=histories,
         images=_source_images(report.trained, filter(None, sources)),
         is_language_model=report.trained is not None and report.trained.model.is_language_model,
-        inspection=None if report.inspection is None else _inspection_section(report.inspection),
+        **_inspection_section([] if report.inspection is None else report.inspection.views),
         **_data_section(report),
         slots=[
             (name, kind, f"{parameters:,}")
@@ -142,18 +147,6 @@ def _tiles(report: ReportData) -> Iterator[tuple[str, str, str]]:
 
 def _format_count(count: int) -> str:
     return f"{count / 1e6:.1f} M" if count >= 1e6 else f"{count:,}"
-
-
-def _score_section(report: ReportData) -> dict[str, object]:
-    run = report.run
-    values: dict[str, object] = {}
-    if report.translation is not None:
-        values = {"scores": score_rows(report.translation.comparison)}
-    elif report.language_model is not None:
-        values = _language_model_values(report.language_model, report.options.sentences)
-    has_unused_test_data = run.recipe.data.test and not report.options.test
-    command = f"weft report {shlex.quote(str(run.folder.path))} --test"
-    return values | {"test_command": command if has_unused_test_data else ""}
 
 
 def _example_groups(evaluation: TranslationEvaluation, count: int) -> list[tuple[str, list[SentenceExample]]]:
@@ -269,45 +262,24 @@ def _png_data_uri(values: NDArray[Any], colors: Colormap | str, max_value: float
     return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"
 
 
-class SettingLine(NamedTuple):
-    """A line of YAML. path: the keys that lead to it; value: "" if nested lines follow."""
-
-    path: tuple[str, ...]
-    value: str = ""
-    is_changed: bool = False
-
-
-def _inspection_section(inspection: ModelInspection) -> dict[str, object]:
+def _inspection_section(inspected: Sequence[AttentionMap | FramePosteriors]) -> dict[str, object]:
     views, heads = [], []
-    for view in inspection.views:
+    for view in inspected:
         heatmap = view.heatmap()
-        views.append(
-            {
-                "source": view.sentence if view.image is None else Path(view.sentence).name,
-                "output": view.text,
-                "remarks": view.remarks,
-                "svg": heatmap_svg(heatmap, view.image, view.spans),
-                "is_wide": len(heatmap.columns) > MAX_NARROW_COLUMNS,
-            }
-        )
-    first = inspection.views[0] if inspection.views else None
+        sentence = view.sentence if view.image is None else Path(view.sentence).name
+        svg, is_wide = heatmap_svg(heatmap, view.image, view.spans), len(heatmap.columns) > MAX_NARROW_COLUMNS
+        views.append((sentence, view.text, view.remarks, svg, is_wide))
+    first = inspected[0] if inspected else None
     if isinstance(first, AttentionMap) and first.image is None and sum(map(len, first.layers)) > 1:
         heads = [
             (f"layer {layer}, head {number}", _png_data_uri(weights, cell_colors(), 1.0))
             for layer, row in enumerate(first.layers, 1)
             for number, weights in enumerate(row, 1)
         ]
-    return {
-        "kind": inspection.kind,
-        "heading": INSPECTION_HEADINGS[inspection.kind],
-        "views": views,
-        "heads": heads,
-        "obstacle": inspection.obstacle,
-    }
+    return {"views": views, "heads": heads}
 
 
 def _data_section(report: ReportData) -> dict[str, object]:
-    settings, trained = report.run.recipe.data, report.trained
     heads, *rows = data_report_rows(report.run.data_report)
     text = to_dict(report.run.recipe)["text"]
     sides = ["source and target"] if text["joint"] else ["source", "target"]
@@ -317,14 +289,11 @@ def _data_section(report: ReportData) -> dict[str, object]:
         "data_rows": rows,
         "data_files": [
             (SPLIT_LABELS[split].removeprefix("the "), "; ".join(" and ".join(map(str, files)) for files in corpora))
-            for split, corpora in settings.files().items()
+            for split, corpora in report.run.recipe.data.files().items()
         ],
-        "held_out_share": f"{settings.validation_fraction:.1%}"
-        if settings.validation_fraction and not settings.valid
-        else "",
         "tokenizers": [(side, _describe_tokenizer(node)) for side, node in zip(sides, tokenizers, strict=False)],
-        "vocabulary": "" if trained is None else vocabulary_summary(trained),
-        "tokenized": [] if trained is None else _tokenized_pair(report, trained),
+        "vocabulary": "" if report.trained is None else vocabulary_summary(report.trained),
+        "tokenized": [] if report.trained is None else _tokenized_pair(report, report.trained),
     }
 
 
@@ -337,12 +306,12 @@ def _describe_tokenizer(node: Mapping[str, Any]) -> str:
 def _tokenized_pair(report: ReportData, trained: TrainedModel) -> list[list[str]]:
     """Return the tokens of a typical pair, without sides that are images or empty."""
     evaluation = report.translation or report.language_model
-    tokenized = []
-    for pair in typical_pairs([] if evaluation is None else evaluation.held_out.pairs, 1):
-        for tokenizer, line in zip((trained.source_tokenizer, trained.target_tokenizer), pair, strict=True):
-            if is_tokenizer(tokenizer) and line:
-                tokenized.append(tokenizer.tokens(tokenizer.encode([line])[0]))
-    return tokenized
+    return [
+        tokenizer.tokens(tokenizer.encode([line])[0])
+        for pair in typical_pairs([] if evaluation is None else evaluation.held_out.pairs, 1)
+        for tokenizer, line in zip((trained.source_tokenizer, trained.target_tokenizer), pair, strict=True)
+        if is_tokenizer(tokenizer) and line
+    ]
 
 
 def _settings_groups(run: RunSummary) -> Iterator[tuple[str, str, list[SettingLine]]]:
@@ -350,8 +319,9 @@ def _settings_groups(run: RunSummary) -> Iterator[tuple[str, str, list[SettingLi
     changed = non_default_settings(run.recipe)
     for name, node in to_dict(run.recipe).items():
         lines = list(_setting_lines(node, (name,), changed))
-        changed_lines = [line for line in lines if line.is_changed]
-        changes = [f"{'.'.join(line.path[1:]).removesuffix('.type')} {line.value}" for line in changed_lines]
+        changes = (
+            f"{'.'.join(path[1:]).removesuffix('.type')} {value}" for path, value, is_changed in lines if is_changed
+        )
         yield name, ", ".join(changes), lines
 
 
@@ -359,7 +329,7 @@ def _setting_lines(node: Mapping[str, Any], parents: tuple[str, ...], changed: s
     for key, value in node.items():
         path = (*parents, key)
         if isinstance(value, dict):
-            yield SettingLine(path)
+            yield path, "", False
             yield from _setting_lines(value, path, changed)
         else:
-            yield SettingLine(path, dump_yaml_inline(value), ".".join(path) in changed)
+            yield path, dump_yaml_inline(value), ".".join(path) in changed

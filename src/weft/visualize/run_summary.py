@@ -169,25 +169,17 @@ class DistillationScores:
     systems: list[SystemRecord]
 
 
-class RunOrigin(NamedTuple):
-    """What a run started from, and the scores that fine-tuning or distillation measured at its end."""
-
-    description: str
-    finetuning: FinetuningScores | None = None
-    distillation: DistillationScores | None = None
-
-
-def run_origin(run: RunSummary) -> RunOrigin:
-    path = run.folder.path
-    tuned, student = FinetuningFolder(path), StudentFolder(path)
+def run_origin(run: RunSummary) -> tuple[str, FinetuningScores | None, DistillationScores | None]:
+    """Return what a run started from, and the scores that fine-tuning or distillation measured at its end."""
+    tuned, student = FinetuningFolder(run.folder.path), StudentFolder(run.folder.path)
     if tuned.is_prepared():
         scores = read_json_as(tuned.scores_file, FinetuningScores) if tuned.scores_file.is_file() else None
-        return RunOrigin(f"fine-tuned from {tuned.request().model}", finetuning=scores)
+        return f"fine-tuned from {tuned.request().model}", scores, None
     if student.is_prepared():
         comparison = read_json_as(student.scores_file, DistillationScores) if student.scores_file.is_file() else None
-        return RunOrigin(f"distilled from {student.request().teacher}", distillation=comparison)
+        return f"distilled from {student.request().teacher}", None, comparison
     initial = run.recipe.train.initial_model
-    return RunOrigin("" if initial is None else f"initialized with the weights of {initial}")
+    return "" if initial is None else f"initialized with the weights of {initial}", None, None
 
 
 class HeldOutLines(NamedTuple):

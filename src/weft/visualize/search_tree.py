@@ -18,6 +18,7 @@ from weft.core.errors import UserError
 from weft.core.formatting import make_printable
 from weft.core.tracing import trace_tensors
 from weft.decoding.constraints.request import Request
+from weft.inference.translation import Translation
 from weft.inference.translator import Translator
 from weft.visualize.figures import (
     TEXT_COLOR,
@@ -28,7 +29,7 @@ from weft.visualize.figures import (
     set_title,
     shorten_label,
 )
-from weft.visualize.translation_trace import TracedTranslation, trace_translation
+from weft.visualize.translation_trace import trace_translation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -90,14 +91,11 @@ class SearchTrace(NamedTuple):
     name: maps a token to its label.
     """
 
-    translated: TracedTranslation
+    translation: Translation
+    title: tuple[str, ...]
     steps: list[list[SearchNode]]
     best: SearchNode | None
     name: Callable[[int], str]
-
-    @property
-    def title(self) -> tuple[str, ...]:
-        return self.translated.example.title + self.translated.example.remarks
 
     def figure(self) -> Figure:
         return draw_tree(self.steps, self.best, self.name, self.title)
@@ -120,12 +118,13 @@ def trace_search(translator: Translator, sentence: str | Request) -> SearchTrace
     if not translator.trained.model.has_decoder:
         raise UserError("this model has no decoder, so nothing is searched; use weft inspect frames")
     with trace_tensors() as traced:
-        translated = trace_translation(translator, sentence)
+        translation, example = trace_translation(translator, sentence)
     if "search.tokens" not in traced:
         raise UserError("exhaustive search has too many hypotheses to draw: use --beam 3, or another translate.search")
     steps = build_search_tree(traced)
-    best, tokenizer = find_final_node(steps, translated.example.target), translator.trained.target_tokenizer
-    return SearchTrace(translated, steps, best, lambda token: tokenizer.tokens([token])[0])
+    best, tokenizer = find_final_node(steps, example.target), translator.trained.target_tokenizer
+    title = example.title + example.remarks
+    return SearchTrace(translation, title, steps, best, lambda token: tokenizer.tokens([token])[0])
 
 
 def build_search_tree(traced: Mapping[str, Sequence[Tensor]], sentence: int | None = None) -> list[list[SearchNode]]:
@@ -183,28 +182,23 @@ def render_tree(steps: Sequence[Sequence[SearchNode]], best: SearchNode | None, 
     for step in steps:
         for node in step:
             children.setdefault(node.parent, []).append(node)
-    branches, outcomes = list(_branches(children, None, "", name)), node_outcomes(steps, best)
-    width = max((len(branch) for branch, _ in branches), default=0)
+
+    def branches(parent: SearchNode | None, indent: str) -> Iterator[tuple[str, SearchNode]]:
+        """Yield the descendants of a node, depth first, each with the tree lines and the name before its score."""
+        nodes = children.get(parent, [])
+        for number, node in enumerate(nodes, 1):
+            branch, below = ("└─", "  ") if number == len(nodes) else ("├─", "│ ")
+            yield f"{indent}{branch}{shorten_label(name(node.token))}", node
+            yield from branches(node, indent + below)
+
+    rows, outcomes = list(branches(None, "")), node_outcomes(steps, best)
+    width = max((len(branch) for branch, _ in rows), default=0)
     lines = []
-    for branch, node in branches:
+    for branch, node in rows:
         rank = f"✓ {node.rank:.3f}" if node.status == "finished" else ""
         notes = " ".join(filter(None, (NODE_STYLES[outcomes[node]].sign, rank)))
         lines.append(f"{branch:<{width}} {node.score:8.2f} {notes}".rstrip())
     return "\n".join([*TEXT_LEGEND, "", *lines])
-
-
-def _branches(
-    children: Mapping[SearchNode | None, list[SearchNode]],
-    parent: SearchNode | None,
-    indent: str,
-    name: Callable[[int], str],
-) -> Iterator[tuple[str, SearchNode]]:
-    """Yield the descendants of a node, depth first, each with the tree lines and the name before its score."""
-    nodes = children.get(parent, [])
-    for number, node in enumerate(nodes, 1):
-        branch, below = ("└─", "  ") if number == len(nodes) else ("├─", "│ ")
-        yield f"{indent}{branch}{shorten_label(name(node.token))}", node
-        yield from _branches(children, node, indent + below, name)
 
 
 class NodeBox(NamedTuple):

@@ -31,19 +31,13 @@ class EditSpan(NamedTuple):
     reference: str = ""  # the word that was substituted
 
 
-class ExampleOutput(NamedTuple):
-    name: str
-    score: str
-    edits: list[EditSpan]
-
-
 class SentenceExample(NamedTuple):
-    """A line, counted from 1, with the output of each system."""
+    """A line, counted from 1, with the name, the score and the output of each system."""
 
     line: int
     source: str | None
     references: Sequence[str]
-    outputs: list[ExampleOutput]
+    outputs: list[tuple[str, str, list[EditSpan]]]
 
 
 def find_edits(output: str, references: Sequence[str], options: MetricOptions) -> list[EditSpan]:
@@ -120,9 +114,7 @@ def sentence_examples(comparison: Comparison, sentences: SentenceScores, lines: 
             None if data.sources is None else data.sources[line],
             data.references[line],
             [
-                ExampleOutput(
-                    system.name, f"{score:.1f}", find_edits(system.outputs[line], data.references[line], options)
-                )
+                (system.name, f"{score:.1f}", find_edits(system.outputs[line], data.references[line], options))
                 for system, score in zip(data.systems, sentences.scores[:, line], strict=True)
             ],
         )

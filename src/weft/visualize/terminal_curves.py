@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from itertools import count
 from typing import NamedTuple
 
 from rich.text import Text
@@ -137,18 +138,13 @@ def _spaced(points: Sequence[tuple[int, float]], distance: float) -> list[tuple[
 def linear_ticks(low: float, high: float, limit: int) -> dict[float, str]:
     """Return two to `limit` (at least 3) multiples of 1, 2, 2.5 or 5 times a power of ten, with their labels."""
     limit = max(3, limit)
-    for step in _round_steps(10.0 ** math.floor(math.log10((high - low) / limit))):
+    powers = count(math.floor(math.log10((high - low) / limit)))
+    for step in (factor * 10.0**power for power in powers for factor in (1, 2, 2.5, 5)):
         first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
         if last - first + 1 <= limit:
             ticks = [step * number for number in range(first, last + 1)]
             return {tick: format_tick(tick) for tick in (ticks if len(ticks) > 1 else [low, high])}
     return {}
-
-
-def _round_steps(step: float) -> Iterator[float]:
-    while True:
-        yield from (step, 2 * step, 2.5 * step, 5 * step)
-        step *= 10
 
 
 def log_ticks(low: float, high: float, limit: int) -> dict[float, str]:

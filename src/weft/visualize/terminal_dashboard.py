@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, zip_longest
 
 from rich.cells import cell_len, set_cell_size
-from rich.console import Console, ConsoleOptions, RenderResult
+from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
@@ -67,7 +67,7 @@ def print_dashboard(runs: Sequence[RunMonitor], console: Console) -> None:
         run.update()
     check_runs_started(runs)
     height = min(STATIC_HEIGHT, console.height - 1) if console.is_terminal else STATIC_HEIGHT
-    for line in Dashboard(runs).lines(console.width, height):
+    for line in dashboard_lines(runs, console.width, height):
         console.print(line, soft_wrap=True)
 
 
@@ -79,10 +79,10 @@ def run_dashboard(runs: Sequence[RunMonitor], console: Console) -> None:
         with Live(console=console, screen=True, auto_refresh=False, redirect_stderr=False) as live:
             while not _all_ended(runs):
                 turn = int((time.monotonic() - started) / SAMPLE_SECONDS)
-                live.update(Dashboard(runs, turn), refresh=True)
+                live.update(Group(*dashboard_lines(runs, console.width, console.height, turn)), refresh=True)
                 time.sleep(REFRESH_SECONDS)
     finally:
-        for line in Dashboard(runs).lines(console.width, console.height - 1):
+        for line in dashboard_lines(runs, console.width, console.height - 1):
             console.print(line, soft_wrap=True)
 
 
@@ -92,29 +92,20 @@ def _all_ended(runs: Sequence[RunMonitor]) -> bool:
     return all(run.progress().state in END_STATES for run in runs)
 
 
-class Dashboard:
-    """The runs at this moment. turn: number of the sample that is shown first."""
-
-    def __init__(self, runs: Sequence[RunMonitor], turn: int = 0):
-        self.runs, self.turn = runs, turn
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        yield from self.lines(options.max_width, options.height or options.max_height)
-
-    def lines(self, width: int, height: int) -> list[Text]:
-        """Return at most `height` lines of at most `width` cells."""
-        top = progress_lines(self.runs, width)
-        if len(self.runs) == 1:
-            top.append(run_details(self.runs[0], width))
-        room = height - len(top)
-        messages = dashboard_messages(self.runs, width, room)
-        samples = validation_samples([run.history for run in self.runs])
-        examples = sample_lines(samples, self.turn, width, max(0, (room - len(messages)) // 3))
-        panels = panel_grid(build_panels(self.runs), width, room - len(messages) - len(examples))
-        lines = [*top, *panels, *examples, *messages][:height]
-        for line in lines:
-            line.truncate(width)
-        return lines
+def dashboard_lines(runs: Sequence[RunMonitor], width: int, height: int, turn: int = 0) -> list[Text]:
+    """Return at most `height` lines of at most `width` cells; turn: number of the sample that is shown first."""
+    top = progress_lines(runs, width)
+    if len(runs) == 1:
+        top.append(run_details(runs[0], width))
+    room = height - len(top)
+    messages = dashboard_messages(runs, width, room)
+    samples = validation_samples([run.history for run in runs])
+    examples = sample_lines(samples, turn, width, max(0, (room - len(messages)) // 3))
+    panels = panel_grid(build_panels(runs), width, room - len(messages) - len(examples))
+    lines = [*top, *panels, *examples, *messages][:height]
+    for line in lines:
+        line.truncate(width)
+    return lines
 
 
 def progress_lines(runs: Sequence[RunMonitor], width: int) -> list[Text]:
@@ -194,11 +185,7 @@ def dashboard_messages(runs: Sequence[RunMonitor], width: int, room: int) -> lis
 def _message_lines(number: int, title: str, text: str, width: int, limit: int) -> list[Text]:
     """Wrap a message after the marker of its run, with the title highlighted."""
     wrapped = textwrap.wrap(
-        escape_unprintable(title + text),
-        max(2, width - 2),
-        max_lines=limit,
-        placeholder=" …",
-        break_on_hyphens=False,
+        escape_unprintable(title + text), max(2, width - 2), max_lines=limit, placeholder=" …", break_on_hyphens=False
     )
     lines = [Text(f"  {line}") for line in wrapped]
     lines[0] = Text().append(f"{run_marker(number)} ", run_color(number)).append_text(lines[0][2:])

@@ -36,13 +36,6 @@ class TracedExample(NamedTuple):
     remarks: tuple[str, ...]
 
 
-class TracedTranslation(NamedTuple):
-    """A translation and the input that makes the model produce it by teacher forcing."""
-
-    translation: Translation
-    example: TracedExample
-
-
 class CellTrace(NamedTuple):
     """The tensors that a recurrent cell traced, in the order of its steps."""
 
@@ -55,15 +48,8 @@ class CellTrace(NamedTuple):
         return values[::-1].copy() if "backward" in self.module.split(".") else values
 
 
-class RecurrentTrace(NamedTuple):
-    """The input of a model and the trace of every recurrent cell: encoder first, lowest layer first."""
-
-    example: TracedExample
-    cells: list[CellTrace]
-
-
-def trace_translation(translator: Translator, sentence: str | Request) -> TracedTranslation:
-    """Translate a sentence, or a request with its constraints."""
+def trace_translation(translator: Translator, sentence: str | Request) -> tuple[Translation, TracedExample]:
+    """Translate a sentence or a request; also return the input that makes the model produce it by teacher forcing."""
     request = Request.of(sentence)
     source, remarks = encode_source(translator, request)
     [translation] = translator.translate([request])
@@ -72,10 +58,8 @@ def trace_translation(translator: Translator, sentence: str | Request) -> Traced
             "there is no single output to inspect: the line was split at protected spans, or the model gives every "
             "output probability 0, because its weights are broken; train it again"
         )
-    target = [*translation.analysis.tokens, EOS]
-    return TracedTranslation(
-        translation, TracedExample(source, target, (request.text, f"→ {translation.text}"), remarks)
-    )
+    target, title = [*translation.analysis.tokens, EOS], (request.text, f"→ {translation.text}")
+    return translation, TracedExample(source, target, title, remarks)
 
 
 def encode_source(translator: Translator, request: Request) -> tuple[Padded, tuple[str, ...]]:
@@ -115,17 +99,18 @@ def trace_features(model: Model, example: TracedExample) -> dict[str, list[Tenso
     return traced
 
 
-def trace_cells(translator: Translator, sentence: str | Request) -> RecurrentTrace:
+def trace_cells(translator: Translator, sentence: str | Request) -> tuple[TracedExample, list[CellTrace]]:
     """Trace the recurrent cells while the model reads a sentence and its translation.
 
-    A language model reads the sentence as its target. Raise UserError if the model has no recurrent cells.
+    The cells are ordered: encoder first, lowest layer first. A language model reads the sentence as its target. Raise
+    UserError if the model has no recurrent cells.
     """
     model = translator.trained.model
     tokenizers = require_source_tokenizer(translator), translator.trained.target_tokenizer
     if model.is_language_model:
         example = _language_model_example(translator, Request.of(sentence).text)
     else:
-        example = trace_translation(translator, sentence).example
+        _, example = trace_translation(translator, sentence)
     traced = group_by_module(trace_features(model, example))
     labels = input_labels(example, *tokenizers)
     cells = [
@@ -138,7 +123,7 @@ def trace_cells(translator: Translator, sentence: str | Request) -> RecurrentTra
             "this model has no recurrent cells, so there are no gates and no states to follow through time; for a "
             "Transformer use weft inspect attention"
         )
-    return RecurrentTrace(example, cells)
+    return example, cells
 
 
 def _language_model_example(translator: Translator, sentence: str) -> TracedExample:

@@ -9,12 +9,9 @@ from typing import NamedTuple
 
 from weft.core.codec import EOS, NUM_SPECIAL_TOKENS, SPECIAL_TOKENS
 from weft.core.errors import UserError
-from weft.decoding.constraints.request import Request
 from weft.inference.translation import Translation
 from weft.inference.translation_analysis import TranslatedWord
-from weft.inference.translator import Translator
 from weft.text.tokenizer import Tokenizer
-from weft.visualize.translation_trace import trace_translation
 
 
 class WordAlternative(NamedTuple):
@@ -46,11 +43,6 @@ class AnnotatedTranslation(NamedTuple):
     score: float
     words: tuple[WordPrediction, ...]
     end: WordPrediction
-
-
-def translate_with_alternatives(translator: Translator, sentence: str | Request, count: int) -> AnnotatedTranslation:
-    """Translate a sentence and return up to `count` alternatives for each word."""
-    return annotate_translation(trace_translation(translator, sentence).translation, count)
 
 
 def annotate_translation(translation: Translation, count: int) -> AnnotatedTranslation:
