@@ -119,19 +119,11 @@ def _wildcard_text(name: Path, path: Path) -> str:
 
 def read_pairs(shard: Shard, fields: tuple[str, str]) -> Iterator[LinePair]:
     """Yield the pairs of a shard; monolingual lines are targets of an empty source. fields: the keys of a .jsonl."""
-    match shard.format:
-        case "lines":
-            return (("", line) for line in read_lines(*shard.paths))
-        case "text":
-            return _text_pairs(*shard.paths)
-    return (parse_pair(shard, fields, (line,), n) for n, line in enumerate(read_lines(*shard.paths), start=1))
-
-
-def _text_pairs(source: Path, target: Path) -> Iterator[LinePair]:
     try:
-        yield from zip(read_lines(source), read_lines(target), strict=True)
+        for number, lines in enumerate(zip(*map(read_lines, shard.paths), strict=True), start=1):
+            yield parse_pair(shard, fields, lines, number)
     except ValueError:
-        raise UserError(_length_mismatch_message(source, target)) from None
+        raise UserError(_length_mismatch_message(*shard.paths)) from None
 
 
 def _length_mismatch_message(*paths: Path) -> str:

@@ -57,13 +57,6 @@ def uncompressed_name(path: Path | str) -> str:
     return name.stem if name.suffix in DECOMPRESSORS else name.name
 
 
-def decompressed_blocks(path: Path) -> Iterator[bytes]:
-    """Yield the content of a file in non-empty blocks of bounded size."""
-    with path.open("rb", buffering=0) as file:  # unbuffered, so that a pipe yields what is available
-        make = DECOMPRESSORS.get(path.suffix)
-        yield from _raw_blocks(file) if make is None else _decompress(file, make)
-
-
 def _raw_blocks(file: FileIO) -> Iterator[bytes]:
     while block := file.read(READ_BYTES):
         yield block
@@ -161,10 +154,12 @@ def replace_line_breaks(text: str) -> str:
 
 
 def read_blocks(path: Path) -> Iterator[bytes]:
-    """Yield the decompressed content of a file; raise UserError if it cannot be read."""
+    """Yield the decompressed content of a file in non-empty blocks of bounded size."""
     require_file(path)
+    make = DECOMPRESSORS.get(path.suffix)
     try:
-        yield from decompressed_blocks(path)
+        with path.open("rb", buffering=0) as file:  # unbuffered, so that a pipe yields what is available
+            yield from _raw_blocks(file) if make is None else _decompress(file, make)
     except CorruptFileError as error:
         raise UserError(f"{path}: this {path.suffix} file is broken ({error}). Copy or compress it again.") from error
     except OSError as error:
