@@ -4,6 +4,7 @@ cached.
 
 import os
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from weft.core.codec import Codec, Modality
 from weft.core.setting_types import PositiveFloat, PositiveInt, Rate
 from weft.data.corpus import Corpus, HoldoutSplit
-from weft.data.hashes import FileHashCache
+from weft.data.hashes import cached_file_hash
 
 MAX_EXEMPT_LENGTH = 10  # the ratio of pairs whose longer side has at most this many tokens is not checked
 UNLIMITED_RATIO = 1e9
@@ -104,7 +105,7 @@ class DataConfig:
                 mixed_with=names[1:],
                 monolingual=self.monolingual,
                 modality=modality,
-                hash_function=FileHashCache(self.cache_folder() / "files").hash,
+                hash_function=partial(cached_file_hash, self.cache_folder() / "files"),
             )
             for name, names in files.items()
         }
