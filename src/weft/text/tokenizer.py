@@ -179,8 +179,7 @@ class Tokenizer:
         ]
 
     def to_json(self) -> str:
-        text: str = self._library.to_str()
-        return text
+        return str(self._library.to_str())
 
     def save(self, path: Path | str) -> None:
         Path(path).write_text(self.to_json(), encoding="utf-8")
