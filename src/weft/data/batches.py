@@ -35,12 +35,12 @@ def epoch_pairs(sizes: Sequence[int], weights: Sequence[float], seed: int, epoch
     ends = list(accumulate(sizes))
     dtype = np.dtype(np.int32 if ends[-1] < 2**31 - 2 else np.int64)
     slices = []
-    for corpus, (last, size, weight) in enumerate(zip(ends, sizes, weights, strict=True)):
+    for corpus, (stop, size, weight) in enumerate(zip(ends, sizes, weights, strict=True)):
         begin, end = (round(number * weight * size) for number in (epoch, epoch + 1))
         for number in range(begin // max(1, size), -(-end // max(1, size))):  # rounds that the epoch takes pairs of
             start = number * size
             taken = slice(max(begin - start, 0), min(end - start, size))
-            order = np.arange(last - size, last, dtype=dtype)
+            order = np.arange(stop - size, stop, dtype=dtype)
             if taken != slice(0, size):
                 np.random.default_rng(derive_seed(seed, "mix", corpus, number)).shuffle(order)
             slices.append(order[taken])

@@ -79,11 +79,11 @@ def make_side_report(side: SideStatistics, pairs: int) -> SideReport:
 
 
 def render_data_report(report: DataReport) -> str:
-    """Return a plain text table, in which the prefix of the reasons is written once."""
-    rows, indent = data_report_rows(report), " " * len(DROPPED_PREFIX)
+    """Return a plain text table, in which "dropped:" is written before the first reason only."""
+    rows = data_report_rows(report)
     _, *others = (row for row in rows if row[0].startswith(DROPPED_PREFIX))
     for row in others:
-        row[0] = row[0].replace(DROPPED_PREFIX, indent)
+        row[0] = row[0].replace(DROPPED_PREFIX, " " * len(DROPPED_PREFIX))
     return "\n".join(align_columns(rows))
 
 

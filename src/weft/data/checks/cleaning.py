@@ -73,7 +73,7 @@ def clean_training_data(
         )
     files, kinds = inputs.splits[TRAIN_SPLIT], FIXABLE & ~ignored
     parallel = zip(*(shard.paths for shard in files.shards if len(shard.paths) == 2), strict=True)
-    sides = [*parallel, [shard.paths[0] for shard in files.shards if len(shard.paths) == 1]]
+    sides = [*parallel, [shard.paths[0] for shard in files.shards if len(shard.paths) == 1]]  # the last: of both sides
     encodings = detect_encodings(sides) if kinds & Problem.INVALID_UTF8 else {}
     repairer = RowRepairer(files, kinds & REPAIRABLE, encodings)
     repaired = map(repairer.repair, files.rows())
