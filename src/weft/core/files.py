@@ -20,6 +20,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from operator import methodcaller
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
@@ -79,13 +80,7 @@ def write_atomically(path: Path, content: bytes | FileWriter) -> None:
 
     A device or a pipe, such as /dev/stdout, is written to directly.
     """
-
-    def write(file: BinaryIO) -> None:
-        if isinstance(content, bytes):
-            file.write(content)
-        else:
-            content(file)
-
+    write = methodcaller("write", content) if isinstance(content, bytes) else content
     with explain_write_errors(path):
         if path.exists() and not path.is_file() and not path.is_dir():
             with path.open("wb") as stream:

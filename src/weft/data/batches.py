@@ -25,8 +25,6 @@ from weft.text.bpe_dropout import TokenNoise
 PairIndices: TypeAlias = NDArray[np.signedinteger[Any]]  # of pairs in the cache
 RowArray: TypeAlias = NDArray[Any]  # ids without special tokens [T], or image columns [T,height]
 SideNoise: TypeAlias = tuple[TokenNoise | None, TokenNoise | None]  # of source and target
-BLANK_PIXEL = 0
-UNLIMITED = 2**31 - 1
 
 
 def epoch_pairs(sizes: Sequence[int], weights: Sequence[float], seed: int, epoch: int) -> PairIndices:
@@ -36,27 +34,17 @@ def epoch_pairs(sizes: Sequence[int], weights: Sequence[float], seed: int, epoch
     """
     ends = list(accumulate(sizes))
     dtype = np.dtype(np.int32 if ends[-1] < 2**31 - 2 else np.int64)
-    slices = [
-        pairs
-        for corpus, (end, size, weight) in enumerate(zip(ends, sizes, weights, strict=True))
-        for pairs in _epoch_slices(range(end - size, end), dtype, weight, (seed, "mix", corpus), epoch)
-    ]
+    slices = []
+    for corpus, (stop, size, weight) in enumerate(zip(ends, sizes, weights, strict=True)):
+        begin, end = (round(number * weight * size) for number in (epoch, epoch + 1))
+        for number in range(begin // max(1, size), -(-end // max(1, size))):  # rounds that the epoch takes pairs of
+            start = number * size
+            taken = slice(max(begin - start, 0), min(end - start, size))
+            order = np.arange(stop - size, stop, dtype=dtype)
+            if taken != slice(0, size):
+                np.random.default_rng(derive_seed(seed, "mix", corpus, number)).shuffle(order)
+            slices.append(order[taken])
     return slices[0] if len(slices) == 1 else np.concatenate([np.zeros(0, dtype), *slices])
-
-
-def _epoch_slices(
-    pairs: range, dtype: np.dtype[Any], weight: float, seed: tuple[int, str, int], epoch: int
-) -> Iterator[PairIndices]:
-    """Yield what an epoch takes of each round of one corpus: all pairs, or a slice of a permutation."""
-    size = len(pairs)
-    begin, end = (round(number * weight * size) for number in (epoch, epoch + 1))
-    for number in range(begin // max(1, size), -(-end // max(1, size))):
-        start = number * size
-        taken = slice(max(begin - start, 0), min(end - start, size))
-        order = np.arange(pairs.start, pairs.stop, dtype=dtype)
-        if taken != slice(0, size):
-            np.random.default_rng(derive_seed(*seed, number)).shuffle(order)
-        yield order[taken]
 
 
 def pad_rows(rows: Sequence[RowArray]) -> Padded:
@@ -71,7 +59,7 @@ def pad_rows(rows: Sequence[RowArray]) -> Padded:
         data[positions < lengths[:, None]] = np.concatenate(rows)
         data[np.arange(len(rows)), lengths] = EOS
     else:
-        data = np.full((len(rows), len(positions), rows[0].shape[1]), BLANK_PIXEL, np.uint8)
+        data = np.zeros((len(rows), len(positions), rows[0].shape[1]), np.uint8)
         for image, row in zip(data, rows, strict=True):
             image[: len(row)] = row
     return Padded(torch.from_numpy(data), torch.from_numpy(positions <= lengths[:, None]))
@@ -116,7 +104,7 @@ class BatchLoader:
         seed: int,
         *,
         noise: SideNoise | None = None,
-        max_length: int = UNLIMITED,
+        max_length: int = 2**31 - 1,
         excluded: PairIndices | None = None,
         shard: tuple[int, int] = (0, 1),
         weights: Sequence[float] = (1.0,),
@@ -133,12 +121,18 @@ class BatchLoader:
         self._pool_size = pool_size
 
     def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
-        """Yield the batches of an epoch from batch `start` on; earlier ones are not collated."""
-        return (self._shard(pairs, number) for pairs in islice(self._plan(number), start, None))
+        """Yield this rank's batches of an epoch from batch `start` on; earlier ones are not collated.
 
-    def make_batch(self, pairs: PairIndices) -> Batch:
-        """Return these pairs in this order, with the noise of epoch 0."""
-        return self._collate(pairs, 0)
+        A rank without pairs in a batch gets a placeholder of weight 0, so that all ranks take part.
+        """
+        for pairs in islice(self._plan(number), start, None):
+            own = pairs[self._rank :: self._world_size]
+            yield self.make_batch(own, number) if len(own) else self.make_batch(pairs[:1], number)._replace(weight=0.0)
+
+    def make_batch(self, pairs: PairIndices, epoch: int = 0) -> Batch:
+        """Return these pairs in this order, with the noise of an epoch."""
+        source, target = (self._padded_side(pairs, epoch, side) for side in (0, 1))
+        return Batch(source, target, tuple(self._cache.indices[pairs].tolist()))
 
     def targets(self, pairs: PairIndices) -> Padded:
         """Return the targets of `make_batch` without reading the sources, which may be large images."""
@@ -172,15 +166,6 @@ class BatchLoader:
                 cuts.append(row)
                 first = row
         return np.split(pool[by_length], cuts)
-
-    def _shard(self, pairs: PairIndices, epoch: int) -> Batch:
-        """Return this rank's pairs of a batch, or a placeholder of weight 0, so that all ranks take part."""
-        own = pairs[self._rank :: self._world_size]
-        return self._collate(own, epoch) if len(own) else self._collate(pairs[:1], epoch)._replace(weight=0.0)
-
-    def _collate(self, pairs: PairIndices, epoch: int) -> Batch:
-        source, target = (self._padded_side(pairs, epoch, side) for side in (0, 1))
-        return Batch(source, target, tuple(self._cache.indices[pairs].tolist()))
 
     def _padded_side(self, pairs: PairIndices, epoch: int, side: int) -> Padded:
         """Noise makes rows longer; a row that would exceed max_length stays as it is."""

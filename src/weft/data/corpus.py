@@ -75,6 +75,7 @@ class Corpus:
         self._hash_function = hash_function
         self.unit = "line" if monolingual else "pair"
         self._members = tuple(find_shards(each, monolingual=monolingual) for each in self.names)
+        self._paths = tuple(path for member in self._members for shard in member for path in shard.paths)
 
     def __str__(self) -> str:
         return ", ".join(map(self._display_name, self.names))
@@ -95,7 +96,8 @@ class Corpus:
 
     def location(self, index: int) -> str:
         """Return the file and line of the pair with this index, from 0."""
-        locations = ((shard, line) for shard in self._shards() for line, _ in self._numbered(shard))
+        shards = chain.from_iterable(self._members)
+        locations = ((shard, line) for shard in shards for line, _ in self._numbered(shard))
         shard, line = next(islice(locations, index, None))
         return f"{shard.paths[0]}, line {line}"
 
@@ -105,21 +107,16 @@ class Corpus:
         formats = [[shard.format for shard in member] for member in self._members]
         how = [formats, self.fields, None if self.holdout is None else asdict(self.holdout)]
         digest = blake2b(json.dumps(how).encode(), digest_size=16)
-        for shard in self._shards():
-            for path in shard.paths:
-                digest.update(self._hash_function(path))
+        for path in self._paths:
+            digest.update(self._hash_function(path))
         if self.modality == "image":
             for key in self.pair_keys(self.pairs()):
                 digest.update(key.encode())
         return digest.hexdigest()
 
-    def _shards(self) -> Iterator[Shard]:
-        return chain.from_iterable(self._members)
-
     def _require_files(self) -> None:
-        for shard in self._shards():
-            for path in shard.paths:
-                require_regular_file(path)
+        for path in self._paths:
+            require_regular_file(path)
 
     def _chunks(self, size: int) -> Iterator[tuple[int, list[LinePair]]]:
         for index in range(len(self.names)):

@@ -3,8 +3,8 @@ cached.
 """
 
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from weft.core.codec import Codec, Modality
 from weft.core.setting_types import PositiveFloat, PositiveInt, Rate
 from weft.data.corpus import Corpus, HoldoutSplit
-from weft.data.hashes import FileHashCache
+from weft.data.hashes import cached_file_hash
 
 MAX_EXEMPT_LENGTH = 10  # the ratio of pairs whose longer side has at most this many tokens is not checked
 UNLIMITED_RATIO = 1e9
@@ -93,19 +93,33 @@ class DataConfig:
 
     def splits(self, modality: Modality = "text") -> dict[str, Corpus]:
         """Return the corpora by name: train, valid, test. modality: of the source."""
-        files = self.files()
-        corpora = {name: self._corpus(names, None, modality) for name, names in files.items()}
+        files, holdouts = self.files(), dict[str, HoldoutSplit]()
         if self.validation_fraction and not self.valid:
-            for name, is_held_out in (("train", False), ("valid", True)):
-                holdout = HoldoutSplit(self.validation_fraction, is_held_out)
-                corpora[name] = self._corpus(files["train"], holdout, modality)
-        return corpora
+            files["valid"] = files["train"]
+            holdouts = {name: HoldoutSplit(self.validation_fraction, name == "valid") for name in ("train", "valid")}
+        return {
+            name: Corpus(
+                names[0],
+                self.fields,
+                holdouts.get(name),
+                mixed_with=names[1:],
+                monolingual=self.monolingual,
+                modality=modality,
+                hash_function=partial(cached_file_hash, self.cache_folder() / "files"),
+            )
+            for name, names in files.items()
+        }
 
     def files(self) -> dict[str, list[list[Path]]]:
         """Return the files of each corpus of train, valid and test."""
         train = [corpus.files for corpus in self.mix] or [self.train]
         named = {"train": train, "valid": [self.valid], "test": [self.test]}
-        return {name: [self._paths(files) for files in corpora] for name, corpora in named.items() if any(corpora)}
+        folder = Path(self.folder).expanduser()
+        return {
+            split: [[folder / Path(name).expanduser() for name in names] for names in corpora]
+            for split, corpora in named.items()
+            if any(corpora)
+        }
 
     def corpus_weights(self) -> tuple[float, ...]:
         """Return how often each corpus of the training data is used in an epoch."""
@@ -118,18 +132,3 @@ class DataConfig:
         """Return the filters for training pairs that these codecs encode."""
         ratio = self.max_length_ratio if source.modality == target.modality else UNLIMITED_RATIO
         return PairFilters(self.max_length, ratio, self.drop_duplicates)
-
-    def _paths(self, names: Sequence[str]) -> list[Path]:
-        folder = Path(self.folder).expanduser()
-        return [folder / Path(name).expanduser() for name in names]
-
-    def _corpus(self, names: list[list[Path]], holdout: HoldoutSplit | None, modality: Modality) -> Corpus:
-        return Corpus(
-            names[0],
-            self.fields,
-            holdout,
-            mixed_with=names[1:],
-            monolingual=self.monolingual,
-            modality=modality,
-            hash_function=FileHashCache(self.cache_folder() / "files").hash,
-        )

@@ -1,6 +1,6 @@
 """Data report: statistics of all splits before the first training step, as a table and as JSON."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from weft.data.checks.pair_problems import SampledProblems
@@ -79,17 +79,21 @@ def make_side_report(side: SideStatistics, pairs: int) -> SideReport:
 
 
 def render_data_report(report: DataReport) -> str:
-    """Return a plain text table."""
+    """Return a plain text table, in which "dropped:" is written before the first reason only."""
     rows = data_report_rows(report)
+    _, *others = (row for row in rows if row[0].startswith(DROPPED_PREFIX))
+    for row in others:
+        row[0] = row[0].replace(DROPPED_PREFIX, " " * len(DROPPED_PREFIX))
+    return "\n".join(align_columns(rows))
+
+
+def align_columns(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return each row as a line of text: a label, then the cells, aligned to the right."""
     widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)][1:]
-    lines = []
-    previous = ""
-    for label, *cells in rows:
-        repeats_prefix = label.startswith(DROPPED_PREFIX) and previous.startswith(DROPPED_PREFIX)
-        text = " " * len(DROPPED_PREFIX) + label.removeprefix(DROPPED_PREFIX) if repeats_prefix else label
-        lines.append(f"{text:<24}" + "".join(f"  {cell:>{width}}" for cell, width in zip(cells, widths, strict=True)))
-        previous = label
-    return "\n".join(lines)
+    return [
+        f"{label:<24}" + "".join(f"  {cell:>{width}}" for cell, width in zip(cells, widths, strict=True))
+        for label, *cells in rows
+    ]
 
 
 def data_report_rows(report: DataReport) -> list[list[str]]:

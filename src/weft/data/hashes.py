@@ -94,33 +94,27 @@ def hash_file(path: Path) -> bytes:
         raise UserError(f"{path}: cannot be read ({error.strerror})") from error
 
 
-class FileHashCache:
-    """Hashes files, and caches each hash as a JSON file in `folder`.
+def cached_file_hash(folder: Path, path: Path) -> bytes:
+    """Return the hash of a file, which is cached as a JSON file in `folder`.
 
     A file whose device, inode, size, mtime and ctime have not changed is not hashed again: every write changes one of
     them, since ctime cannot be set. Two writes within one clock tick could look like one, so the hash of a file that
     was modified less than CLOCK_TICK seconds ago is not cached.
     """
-
-    def __init__(self, folder: Path):
-        self._folder = folder
-
-    def hash(self, path: Path) -> bytes:
-        """Return the hash of the stored bytes."""
-        entry = self._folder / f"{blake2b(str(path.resolve()).encode(), digest_size=16).hexdigest()}.json"
-        signature = _file_signature(path)
-        with suppress(OSError, ValueError):  # without an entry, or with a damaged one, the file is hashed
-            match json.loads(entry.read_bytes()):
-                case {"signature": known, "hash": str(digits)} if known == signature:
-                    return bytes.fromhex(digits)
-        digest = hash_file(path)
-        is_unchanged = signature == _file_signature(path)
-        if signature is not None and is_unchanged and time.time() - max(signature[-2:]) / 1e9 > CLOCK_TICK:
-            content = {"file": str(path.resolve()), "signature": signature, "hash": digest.hex()}
-            with suppress(OSError, UserError):  # where nothing can be written, the file is hashed again next time
-                self._folder.mkdir(parents=True, exist_ok=True)
-                write_atomically(entry, json.dumps(content).encode())
-        return digest
+    entry = folder / f"{blake2b(str(path.resolve()).encode(), digest_size=16).hexdigest()}.json"
+    signature = _file_signature(path)
+    with suppress(OSError, ValueError):  # without an entry, or with a damaged one, the file is hashed
+        match json.loads(entry.read_bytes()):
+            case {"signature": known, "hash": str(digits)} if known == signature:
+                return bytes.fromhex(digits)
+    digest = hash_file(path)
+    is_unchanged = signature == _file_signature(path)
+    if signature is not None and is_unchanged and time.time() - max(signature[-2:]) / 1e9 > CLOCK_TICK:
+        content = {"file": str(path.resolve()), "signature": signature, "hash": digest.hex()}
+        with suppress(OSError, UserError):  # where nothing can be written, the file is hashed again next time
+            folder.mkdir(parents=True, exist_ok=True)
+            write_atomically(entry, json.dumps(content).encode())
+    return digest
 
 
 def _file_signature(path: Path) -> list[int] | None:

@@ -28,7 +28,7 @@ LANGUAGE_NAMES = {
     "uk": "Ukrainian", "ur": "Urdu", "vi": "Vietnamese", "zh": "Chinese",
 }  # fmt: skip
 MAX_LETTERS = 2_000  # letters that are examined
-LANGUAGE_SCRIPTS = {
+LANGUAGE_SCRIPTS = {  # of all others: Latin
     "am": {"ETHIOPIC"}, "ar": {"ARABIC"}, "be": {"CYRILLIC"}, "bg": {"CYRILLIC"}, "bn": {"BENGALI"},
     "el": {"GREEK"}, "fa": {"ARABIC"}, "gu": {"GUJARATI"}, "he": {"HEBREW"}, "hi": {"DEVANAGARI"},
     "hy": {"ARMENIAN"}, "ja": {"KANA", "CJK"}, "ka": {"GEORGIAN"}, "kk": {"CYRILLIC"},
@@ -38,7 +38,6 @@ LANGUAGE_SCRIPTS = {
     "si": {"SINHALA"}, "sr": {"CYRILLIC", "LATIN"}, "ta": {"TAMIL"}, "te": {"TELUGU"}, "tg": {"CYRILLIC"},
     "th": {"THAI"}, "ti": {"ETHIOPIC"}, "uk": {"CYRILLIC"}, "ur": {"ARABIC"}, "yi": {"HEBREW"}, "zh": {"CJK"},
 }  # fmt: skip
-LATIN_SCRIPT = {"LATIN"}  # of all others
 
 
 class LanguagePair(NamedTuple):
@@ -93,7 +92,7 @@ def detect_language(text: str, codes: Sequence[str]) -> list[DetectedLanguage]:
     """
     letters = islice(filter(None, map(character_script, text[: 4 * MAX_LETTERS])), MAX_LETTERS)
     counts = Counter(letters)
-    scripts = {code: frozenset(LANGUAGE_SCRIPTS.get(_base_code(code), LATIN_SCRIPT)) for code in codes}
+    scripts = {code: frozenset(LANGUAGE_SCRIPTS.get(_base_code(code), {"LATIN"})) for code in codes}
     in_script = {code: sum(counts[script] for script in scripts[code]) for code in codes}
     found = {code: count for code, count in in_script.items() if count}
     rivals = Counter(scripts[code] for code in found)

@@ -27,7 +27,7 @@ class Shard(NamedTuple):
 
 def find_shards(names: Sequence[Path], *, monolingual: bool) -> tuple[Shard, ...]:
     """Return the shards of a corpus, sorted by name: the first source file belongs to the first target file."""
-    shard_format = _monolingual_format(names) if monolingual else _pair_format(names)
+    shard_format = _shard_format(names, monolingual=monolingual)
     sides = [matching_files(name) for name in names]
     if len(sides) == 2:
         _check_file_pairs(names, *sides)
@@ -56,30 +56,26 @@ def is_table_file(name: Path | str) -> bool:
     return uncompressed_name(name).endswith(TABLE_SUFFIXES)
 
 
-def _pair_format(names: Sequence[Path]) -> ShardFormat:
+def _shard_format(names: Sequence[Path], *, monolingual: bool) -> ShardFormat:
+    is_table = len(names) == 1 and is_table_file(names[0])
+    found = ", ".join(map(str, names)) or "nothing"
+    if monolingual and (len(names) != 1 or is_table):
+        raise UserError(
+            f"with data.monolingual, lines are read from one text file (it may end in {COMPRESSED_SUFFIXES}) or from "
+            f"all files that a pattern such as 'shards/*.txt' matches; got {found}. For pairs, leave "
+            "data.monolingual out."
+        )
+    if monolingual:
+        return "lines"
     if len(names) == 2:
         return "text"
-    if len(names) == 1 and is_table_file(names[0]):
+    if is_table:
         return "tsv" if uncompressed_name(names[0]).endswith(".tsv") else "jsonl"
     many = "; to name many files, use one quoted pattern for each side: 'shards/*.en'" if len(names) > 2 else ""
     raise UserError(
         f"pairs are read from two text files, or from one .tsv or .jsonl (each may end in {COMPRESSED_SUFFIXES}); "
-        f"got {_join_names(names)}{many}"
+        f"got {found}{many}"
     )
-
-
-def _monolingual_format(names: Sequence[Path]) -> ShardFormat:
-    if len(names) != 1 or is_table_file(names[0]):
-        raise UserError(
-            f"with data.monolingual, lines are read from one text file (it may end in {COMPRESSED_SUFFIXES}) or from "
-            f"all files that a pattern such as 'shards/*.txt' matches; got {_join_names(names)}. For pairs, leave "
-            "data.monolingual out."
-        )
-    return "lines"
-
-
-def _join_names(names: Sequence[Path]) -> str:
-    return ", ".join(map(str, names)) or "nothing"
 
 
 def _check_file_pairs(names: Sequence[Path], sources: Sequence[Path], targets: Sequence[Path]) -> None:
@@ -119,19 +115,11 @@ def _wildcard_text(name: Path, path: Path) -> str:
 
 def read_pairs(shard: Shard, fields: tuple[str, str]) -> Iterator[LinePair]:
     """Yield the pairs of a shard; monolingual lines are targets of an empty source. fields: the keys of a .jsonl."""
-    match shard.format:
-        case "lines":
-            return (("", line) for line in read_lines(*shard.paths))
-        case "text":
-            return _text_pairs(*shard.paths)
-    return (parse_pair(shard, fields, (line,), n) for n, line in enumerate(read_lines(*shard.paths), start=1))
-
-
-def _text_pairs(source: Path, target: Path) -> Iterator[LinePair]:
     try:
-        yield from zip(read_lines(source), read_lines(target), strict=True)
+        for number, lines in enumerate(zip(*map(read_lines, shard.paths), strict=True), start=1):
+            yield parse_pair(shard, fields, lines, number)
     except ValueError:
-        raise UserError(_length_mismatch_message(source, target)) from None
+        raise UserError(_length_mismatch_message(*shard.paths)) from None
 
 
 def _length_mismatch_message(*paths: Path) -> str:

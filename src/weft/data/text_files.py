@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from functools import partial
-from io import BufferedIOBase, FileIO
+from io import BufferedIOBase
 from pathlib import Path
 from typing import TypeAlias
 
@@ -57,22 +57,10 @@ def uncompressed_name(path: Path | str) -> str:
     return name.stem if name.suffix in DECOMPRESSORS else name.name
 
 
-def decompressed_blocks(path: Path) -> Iterator[bytes]:
-    """Yield the content of a file in non-empty blocks of bounded size."""
-    with path.open("rb", buffering=0) as file:  # unbuffered, so that a pipe yields what is available
-        make = DECOMPRESSORS.get(path.suffix)
-        yield from _raw_blocks(file) if make is None else _decompress(file, make)
-
-
-def _raw_blocks(file: FileIO) -> Iterator[bytes]:
-    while block := file.read(READ_BYTES):
-        yield block
-
-
-def _decompress(file: FileIO, make: Callable[[], Decompressor]) -> Iterator[bytes]:
+def _decompress(blocks: Iterable[bytes], make: Callable[[], Decompressor]) -> Iterator[bytes]:
     """Decompress all members of a file, which zero bytes may separate."""
     decompressor = make()
-    for data in _raw_blocks(file):
+    for data in blocks:
         if decompressor.eof:
             data = data.lstrip(b"\0")
         while data or not (decompressor.eof or decompressor.needs_input):
@@ -161,10 +149,13 @@ def replace_line_breaks(text: str) -> str:
 
 
 def read_blocks(path: Path) -> Iterator[bytes]:
-    """Yield the decompressed content of a file; raise UserError if it cannot be read."""
+    """Yield the decompressed content of a file in non-empty blocks of bounded size."""
     require_file(path)
+    make = DECOMPRESSORS.get(path.suffix)
     try:
-        yield from decompressed_blocks(path)
+        with path.open("rb", buffering=0) as file:  # unbuffered, so that a pipe yields what is available
+            blocks = iter(partial(file.read, READ_BYTES), b"")
+            yield from blocks if make is None else _decompress(blocks, make)
     except CorruptFileError as error:
         raise UserError(f"{path}: this {path.suffix} file is broken ({error}). Copy or compress it again.") from error
     except OSError as error:

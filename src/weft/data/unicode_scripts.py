@@ -10,7 +10,6 @@ MIN_SCRIPT_SHARE = 0.2  # lines of a script, relative to the most frequent one o
 LATIN = "LATIN"
 NON_LATIN = re.compile("[^\x00-\u024f\u1e00-\u1eff\u2000-\u206f]")  # neither Latin nor common punctuation
 LATIN_LETTER = re.compile("[A-Za-zÀ-ÖØ-öø-\u024f\u1e00-\u1eff]")
-WIDTH_PREFIXES = ("HALFWIDTH ", "FULLWIDTH ")
 KANA = ("HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA")
 COMMON_SCRIPT_WORDS = frozenset(  # first words of the Unicode names of letters that any script may use
     ["MODIFIER", "FEMININE", "MASCULINE", "MICRO", "MATHEMATICAL", "DOUBLE-STRUCK", "SCRIPT", "BLACK-LETTER"]
@@ -53,9 +52,7 @@ def character_script(char: str) -> str:
     """Return the script of a letter, or "" for other characters and for letters that any script may use."""
     if not char.isalpha():
         return ""
-    name = unicodedata.name(char, "")
-    for width in WIDTH_PREFIXES:
-        name = name.removeprefix(width)
+    name = unicodedata.name(char, "").removeprefix("HALFWIDTH ").removeprefix("FULLWIDTH ")
     script = name.partition(" ")[0]
     if script in COMMON_SCRIPT_WORDS:
         return ""

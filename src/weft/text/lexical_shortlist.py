@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,16 +32,11 @@ class Shortlist:
 
     def for_row(self, row: Sequence[int] | NDArray[np.int64]) -> IdArray:
         """Return the sorted targets of a source sentence."""
-        return np.unique(np.concatenate([self.always, *(self.for_token(token) for token in row)]))
+        return np.unique(np.concatenate([self.always, *map(self.for_token, row)]))
 
     def covers(self, row: Sequence[int], targets: Sequence[int]) -> bool:
         """Whether all targets are in the list of this source sentence."""
-        rare = {target for target in targets if target not in self._always_set}
-        return not rare or rare <= set().union(*(self.for_token(token).tolist() for token in row))
-
-    @cached_property
-    def _always_set(self) -> frozenset[int]:
-        return frozenset(self.always.tolist())
+        return bool(np.isin(targets, self.for_row(row)).all())
 
 
 @dataclass(frozen=True)

@@ -36,13 +36,11 @@ def codec_trainers(text: TextConfig) -> tuple[CodecTrainer, TokenizerTrainer]:
     source = text.source()
     target = source if text.target is None else text.target()
     if not is_tokenizer_trainer(target):
-        raise ConfigError(
-            [ConfigProblem("text.target", "is missing: images cannot be generated; set target: character")]
-        )
+        problem = "is missing: images cannot be generated; set target: character"
+        raise ConfigError([ConfigProblem("text.target", problem)])
     if text.joint and not is_tokenizer_trainer(source):
-        raise ConfigError(
-            [ConfigProblem("text.joint", "true, but images and text share no vocabulary: set joint: false")]
-        )
+        problem = "true, but images and text share no vocabulary: set joint: false"
+        raise ConfigError([ConfigProblem("text.joint", problem)])
     if text.joint and source != target:
         problem = "true, but text.source and text.target differ: set joint: false, or leave text.target out"
         raise ConfigError([ConfigProblem("text.joint", problem)])

@@ -61,17 +61,13 @@ class EncodingCache:
                     ids = ids[: len(ids) // 2]
                 self._ids_by_word[word] = array(ID_DTYPE.char, ids).tobytes()  # for short rows faster than numpy
             rows = [b"".join(map(self._ids_by_word.__getitem__, row)) for row in words]
-            self._evict(new)
+            for word in new:
+                if len(word) > MAX_CACHED_WORD_LENGTH:
+                    del self._ids_by_word[word]
+            if len(self._ids_by_word) > MAX_CACHED_WORDS:
+                self._ids_by_word.clear()  # frequent words return with the next lines
         lengths = np.fromiter(map(len, rows), np.int64, len(rows)) // ID_DTYPE.itemsize
         return RaggedRows(np.frombuffer(b"".join(rows), ID_DTYPE), lengths)
-
-    def _evict(self, new: Iterable[str]) -> None:
-        if len(self._ids_by_word) > MAX_CACHED_WORDS:
-            self._ids_by_word.clear()  # frequent words return with the next lines
-            return
-        for word in new:
-            if len(word) > MAX_CACHED_WORD_LENGTH:
-                del self._ids_by_word[word]
 
 
 class Tokenizer:
@@ -183,8 +179,7 @@ class Tokenizer:
         ]
 
     def to_json(self) -> str:
-        text: str = self._library.to_str()
-        return text
+        return str(self._library.to_str())
 
     def save(self, path: Path | str) -> None:
         Path(path).write_text(self.to_json(), encoding="utf-8")

@@ -23,7 +23,7 @@ import tokenizers
 from tokenizers import Regex, decoders, models, normalizers, trainers
 from tokenizers.models import Model
 from tokenizers.normalizers import Normalizer
-from tokenizers.pre_tokenizers import PreTokenizer, Split
+from tokenizers.pre_tokenizers import Split
 from tokenizers.trainers import Trainer
 
 from weft.core.codec import Codec, Modality
@@ -61,11 +61,10 @@ def is_tokenizer_trainer(trainer: CodecTrainer) -> TypeGuard[TokenizerTrainer]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _TextTrainer:
-    """Settings and steps of all kinds of tokenizer. pattern: splits a line into words; no token spans two of them."""
+class _TextSettings:
+    """Settings of all kinds of tokenizer."""
 
     modality: ClassVar[Modality] = "text"
-    pattern: ClassVar[str | None] = None
     normalization: UnicodeForm = "nfc"
     lowercase: bool = False
 
@@ -73,102 +72,71 @@ class _TextTrainer:
     def dropout(self) -> float:
         return 0.0
 
-    def train(self, lines: Iterable[str]) -> Tokenizer:
-        normalizer, reiterable = self._normalizer(), ensure_reiterable(lines)
-        library = tokenizers.Tokenizer(self._train_model(Reiterable(lambda: map(normalizer.normalize_str, reiterable))))
-        library.normalizer = normalizer
-        if self.pattern is not None:
-            library.pre_tokenizer = _splitter(self.pattern)
-        if self.pattern != WHITESPACE_PATTERN:  # without a decoder, the library puts a space between tokens
-            strip = [decoders.Strip(" ", 1, 0)] if self._prepends_space else []
-            library.decoder = decoders.Sequence([decoders.ByteFallback(), decoders.Fuse(), *strip])
-        return Tokenizer(library)
-
-    def _train_model(self, lines: Iterable[str]) -> Model:
-        """Train the library's model on normalized lines, which can be read repeatedly."""
-        raise NotImplementedError
-
-    @property
-    def _prepends_space(self) -> bool:
-        """Whether the space before a word is part of it, so that the first word of a line needs one, too."""
-        return self.pattern in (RUN_PATTERN, WORD_PATTERN)
-
-    def _normalizer(self) -> Normalizer:
-        forms: dict[UnicodeForm, list[Normalizer]] = {
-            "none": [],
-            "nfc": [normalizers.NFC()],
-            "nfkc": [normalizers.NFKC()],
-        }
-        lowercase = [normalizers.Lowercase()] if self.lowercase else []
-        prepend = [normalizers.Prepend(" ")] if self._prepends_space else []
-        return normalizers.Sequence([*forms[self.normalization], *lowercase, *prepend])
-
 
 @dataclass(frozen=True, kw_only=True)
-class CharacterTokenizerTrainer(_TextTrainer):
+class CharacterTokenizerTrainer(_TextSettings):
     """One token per character, including spaces."""
 
     min_frequency: PositiveInt = 1
     byte_fallback: bool = False
 
-    def _train_model(self, lines: Iterable[str]) -> Model:
-        frequent = _frequent_characters(Counter(chain.from_iterable(lines)), self.min_frequency)
-        return _bpe_model(_vocabulary([*_fallback_tokens(self.byte_fallback), *frequent]), [], self.byte_fallback)
+    def train(self, lines: Iterable[str]) -> Tokenizer:
+        pipeline = _Pipeline(self, None)
+        counts = Counter(chain.from_iterable(pipeline.normalize(lines)))
+        tokens = [*_fallback_tokens(self.byte_fallback), *_frequent_characters(counts, self.min_frequency)]
+        return pipeline.wrap(_bpe_model(_vocabulary(tokens), [], self.byte_fallback))
 
 
 @dataclass(frozen=True, kw_only=True)
-class ByteTokenizerTrainer(_TextTrainer):
+class ByteTokenizerTrainer(_TextSettings):
     """One token for each of the 256 bytes of UTF-8: lossless, and nothing to train."""
 
     normalization: UnicodeForm = "none"
 
-    def _train_model(self, lines: Iterable[str]) -> Model:
+    def train(self, lines: Iterable[str]) -> Tokenizer:
         del lines
-        return _bpe_model(_vocabulary(BYTE_TOKENS), [], True)
+        return _Pipeline(self, None).wrap(_bpe_model(_vocabulary(BYTE_TOKENS), [], True))
 
 
 @dataclass(frozen=True, kw_only=True)
-class WhitespaceTokenizerTrainer(_TextTrainer):
+class WhitespaceTokenizerTrainer(_TextSettings):
     """One token per symbol, symbols separated by whitespace, as in phone sequences.
 
     Whitespace of any length decodes to one space. The symbol "<unk>" is the unknown token itself.
     """
 
-    pattern: ClassVar[str | None] = WHITESPACE_PATTERN
     normalization: UnicodeForm = "none"
     min_frequency: PositiveInt = 1
 
-    def _train_model(self, lines: Iterable[str]) -> Model:
-        return _train_words(lines, WHITESPACE_PATTERN, UNKNOWN_TOKEN, 2**31, self.min_frequency)
+    def train(self, lines: Iterable[str]) -> Tokenizer:
+        return _train_words(_Pipeline(self, WHITESPACE_PATTERN), lines, UNKNOWN_TOKEN, 2**31, self.min_frequency)
 
 
 @dataclass(frozen=True, kw_only=True)
-class WordTokenizerTrainer(_TextTrainer):
+class WordTokenizerTrainer(_TextSettings):
     """One token per word or punctuation mark, including the space before it; rare words are unknown."""
 
-    pattern: ClassVar[str | None] = WORD_PATTERN
     vocab_size: PositiveInt = 30_000
     min_frequency: PositiveInt = 2
 
-    def _train_model(self, lines: Iterable[str]) -> Model:
+    def train(self, lines: Iterable[str]) -> Tokenizer:
         size = _trainable_size(self.vocab_size, [UNKNOWN_WORD])
-        return _train_words(lines, WORD_PATTERN, UNKNOWN_WORD, size, self.min_frequency)
+        return _train_words(_Pipeline(self, WORD_PATTERN), lines, UNKNOWN_WORD, size, self.min_frequency)
 
 
 @dataclass(frozen=True, kw_only=True)
-class _SubwordTrainer(_TextTrainer):
+class _SubwordSettings(_TextSettings):
     """Tokens are parts of runs of letters, of digits, or of other characters, each run with the space before it.
 
     No token trained on such runs can be spelled "<0x41>" or "<unk>".
     """
 
-    pattern: ClassVar[str | None] = RUN_PATTERN
     vocab_size: PositiveInt = 8_000
     min_frequency: PositiveInt = 2
 
 
 @dataclass(frozen=True, kw_only=True)
-class BPETokenizerTrainer(_SubwordTrainer):
+class BPETokenizerTrainer(_SubwordSettings):
     """Byte-pair encoding (Sennrich et al. 2016): merge the most frequent pair of tokens, again and again.
 
     No token mixes letters, digits and other characters. dropout: probability of skipping a merge in training
@@ -178,32 +146,34 @@ class BPETokenizerTrainer(_SubwordTrainer):
     byte_fallback: bool = True
     dropout: Rate = 0.0
 
-    def _train_model(self, lines: Iterable[str]) -> Model:
-        reserved = _fallback_tokens(self.byte_fallback)
-        trained = _train_bpe(lines, _trainable_size(self.vocab_size, reserved), self.min_frequency)
-        return _bpe_model(_vocabulary(reserved, trained["vocab"]), trained["merges"], self.byte_fallback)
+    def train(self, lines: Iterable[str]) -> Tokenizer:
+        pipeline, reserved = _Pipeline(self, RUN_PATTERN), _fallback_tokens(self.byte_fallback)
+        trained = _train_bpe(pipeline, lines, _trainable_size(self.vocab_size, reserved), self.min_frequency)
+        vocab = _vocabulary(reserved, trained["vocab"])
+        return pipeline.wrap(_bpe_model(vocab, trained["merges"], self.byte_fallback))
 
 
 @dataclass(frozen=True, kw_only=True)
-class WordPieceTokenizerTrainer(_SubwordTrainer):
+class WordPieceTokenizerTrainer(_SubwordSettings):
     """WordPiece (Schuster and Nakajima 2012; Wu et al. 2016): take the longest matching token from the left.
 
     Tokens are trained as in BPE. As in Wu et al., the space marks the first token of a word; there is no "##". A word
     with an unknown character becomes one unknown token.
     """
 
-    def _train_model(self, lines: Iterable[str]) -> Model:
-        size = _trainable_size(self.vocab_size, [UNKNOWN_WORD])
-        return models.WordPiece(
-            vocab=_vocabulary([UNKNOWN_WORD], _train_bpe(lines, size, self.min_frequency)["vocab"]),
+    def train(self, lines: Iterable[str]) -> Tokenizer:
+        pipeline, size = _Pipeline(self, RUN_PATTERN), _trainable_size(self.vocab_size, [UNKNOWN_WORD])
+        model = models.WordPiece(
+            vocab=_vocabulary([UNKNOWN_WORD], _train_bpe(pipeline, lines, size, self.min_frequency)["vocab"]),
             unk_token=UNKNOWN_WORD,
             continuing_subword_prefix="",
             max_input_chars_per_word=MAX_WORD_CHARACTERS,
         )
+        return pipeline.wrap(model)
 
 
 @dataclass(frozen=True, kw_only=True)
-class UnigramTokenizerTrainer(_SubwordTrainer):
+class UnigramTokenizerTrainer(_SubwordSettings):
     """The most probable segmentation under a unigram language model of tokens (Kudo 2018), trained by EM and pruning.
 
     No token mixes letters, digits and other characters.
@@ -211,19 +181,59 @@ class UnigramTokenizerTrainer(_SubwordTrainer):
 
     byte_fallback: bool = True
 
-    def _train_model(self, lines: Iterable[str]) -> Model:
-        reserved = _fallback_tokens(self.byte_fallback)
+    def train(self, lines: Iterable[str]) -> Tokenizer:
+        pipeline, reserved = _Pipeline(self, RUN_PATTERN), _fallback_tokens(self.byte_fallback)
         size = _trainable_size(self.vocab_size, reserved)
         trainer = trainers.UnigramTrainer(vocab_size=size, show_progress=False, special_tokens=[])
-        frequent = _remove_rare_characters(lines, size, self.min_frequency)
-        scored = _stable_scores(_train(models.Unigram(), trainer, RUN_PATTERN, frequent)["vocab"], size)
+        frequent = _remove_rare_characters(pipeline.normalize(lines), size, self.min_frequency)
+        scored = _stable_scores(pipeline.train(models.Unigram(), trainer, frequent)["vocab"], size)
         lowest = min(score for _, score in scored)
         # The library requires an unknown id even with byte fallback.
-        return models.Unigram([*((token, lowest) for token in reserved), *scored], 0, self.byte_fallback)
+        return pipeline.wrap(models.Unigram([*((token, lowest) for token in reserved), *scored], 0, self.byte_fallback))
 
 
-def _splitter(pattern: str) -> PreTokenizer:
-    return Split(Regex(pattern), "removed" if pattern == WHITESPACE_PATTERN else "isolated")
+class _Pipeline:
+    """The steps around a model. pattern: splits a line into words; no token spans two of them (None: no split)."""
+
+    def __init__(self, settings: _TextSettings, pattern: str | None):
+        forms: dict[UnicodeForm, list[Normalizer]]
+        forms = {"none": [], "nfc": [normalizers.NFC()], "nfkc": [normalizers.NFKC()]}
+        lowercase = [normalizers.Lowercase()] if settings.lowercase else []
+        # Where the space before a word is part of it, the first word of a line needs one, too.
+        self._prepends_space = pattern in (RUN_PATTERN, WORD_PATTERN)
+        prepend = [normalizers.Prepend(" ")] if self._prepends_space else []
+        self._normalizer = normalizers.Sequence([*forms[settings.normalization], *lowercase, *prepend])
+        self._pattern = pattern
+
+    def normalize(self, lines: Iterable[str]) -> Iterable[str]:
+        """Return the normalized lines, which can be read repeatedly."""
+        reiterable = ensure_reiterable(lines)
+        return Reiterable(lambda: map(self._normalizer.normalize_str, reiterable))
+
+    def train(self, model: Model, trainer: Trainer, lines: Iterable[str]) -> dict[str, Any]:
+        """Train the library's model on normalized lines; return the model part of the library's JSON."""
+        library = self._library(model)
+        library.train_from_iterator(lines, trainer)
+        trained: dict[str, Any] = json.loads(library.to_str())["model"]
+        if not trained["vocab"]:
+            raise UserError("cannot train a tokenizer: nothing in the text is frequent enough (min_frequency)")
+        return trained
+
+    def wrap(self, model: Model) -> Tokenizer:
+        """Return the tokenizer of a trained model."""
+        library = self._library(model)
+        library.normalizer = self._normalizer
+        if self._pattern != WHITESPACE_PATTERN:  # without a decoder, the library puts a space between tokens
+            strip = [decoders.Strip(" ", 1, 0)] if self._prepends_space else []
+            library.decoder = decoders.Sequence([decoders.ByteFallback(), decoders.Fuse(), *strip])
+        return Tokenizer(library)
+
+    def _library(self, model: Model) -> tokenizers.Tokenizer:
+        library = tokenizers.Tokenizer(model)
+        if self._pattern is not None:
+            behavior = "removed" if self._pattern == WHITESPACE_PATTERN else "isolated"
+            library.pre_tokenizer = Split(Regex(self._pattern), behavior)
+        return library
 
 
 def _fallback_tokens(byte_fallback: bool) -> list[str]:
@@ -260,28 +270,18 @@ def _remove_rare_characters(lines: Iterable[str], size: int, min_frequency: int)
     return (pattern.sub("", line) for line in lines)
 
 
-def _train(model: Model, trainer: Trainer, pattern: str, lines: Iterable[str]) -> dict[str, Any]:
-    """Train the library's model on normalized lines; return the model part of the library's JSON."""
-    library = tokenizers.Tokenizer(model)
-    library.pre_tokenizer = _splitter(pattern)
-    library.train_from_iterator(lines, trainer)
-    trained: dict[str, Any] = json.loads(library.to_str())["model"]
-    if not trained["vocab"]:
-        raise UserError("cannot train a tokenizer: nothing in the text is frequent enough (min_frequency)")
-    return trained
-
-
-def _train_words(lines: Iterable[str], pattern: str, unknown: str, size: int, min_frequency: int) -> Model:
+def _train_words(pipeline: _Pipeline, lines: Iterable[str], unknown: str, size: int, min_frequency: int) -> Tokenizer:
     trainer = trainers.WordLevelTrainer(
         vocab_size=size, min_frequency=min_frequency, show_progress=False, special_tokens=[]
     )
-    trained = _train(models.WordLevel(), trainer, pattern, lines)
-    return models.WordLevel(vocab=_vocabulary([unknown], trained["vocab"]), unk_token=unknown)
+    trained = pipeline.train(models.WordLevel(), trainer, pipeline.normalize(lines))
+    return pipeline.wrap(models.WordLevel(vocab=_vocabulary([unknown], trained["vocab"]), unk_token=unknown))
 
 
-def _train_bpe(lines: Iterable[str], size: int, min_frequency: int) -> dict[str, Any]:
+def _train_bpe(pipeline: _Pipeline, lines: Iterable[str], size: int, min_frequency: int) -> dict[str, Any]:
     trainer = trainers.BpeTrainer(vocab_size=size, min_frequency=min_frequency, show_progress=False, special_tokens=[])
-    return _train(models.BPE(), trainer, RUN_PATTERN, _remove_rare_characters(lines, size, min_frequency))
+    frequent = _remove_rare_characters(pipeline.normalize(lines), size, min_frequency)
+    return pipeline.train(models.BPE(), trainer, frequent)
 
 
 def _bpe_model(vocab: dict[str, int], merges: Sequence[Sequence[str]], byte_fallback: bool) -> Model:
@@ -304,12 +304,9 @@ def _stable_scores(scored: Sequence[tuple[str, float]], size: int) -> list[tuple
     characters = [(token, score) for token, score in scored if len(token) == 1]
     restored = lowest + 0.0001 * (len(characters) + 1)
     settled = [(char, round(lowest if score < restored else score, 6)) for char, score in characters]
-    longer = sorted(((token, round(score, 6)) for token, score in scored if len(token) > 1), key=_by_score)
-    return sorted(settled + longer[: size - len(characters)], key=_by_score)
-
-
-def _by_score(scored: tuple[str, float]) -> tuple[float, str]:
-    return -scored[1], scored[0]
+    longer = [(token, round(score, 6)) for token, score in scored if len(token) > 1]
+    longer.sort(key=lambda entry: (-entry[1], entry[0]))
+    return sorted(settled + longer[: size - len(characters)], key=lambda entry: (-entry[1], entry[0]))
 
 
 def _vocabulary(reserved: Iterable[str], trained: Mapping[str, int] = {}) -> dict[str, int]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -19,11 +19,10 @@ from weft.core.files import check_new_folder, new_folder
 from weft.data.checks.corpus_rows import CorpusFiles, CorpusRow
 from weft.data.checks.encodings import decode_line, detect_encodings, is_utf16
 from weft.data.checks.outliers import ProblemDetector
-from weft.data.checks.pair_features import PairFeatureExtractor
+from weft.data.checks.pair_features import extract_features
 from weft.data.checks.pair_problems import BOM_CHARACTER, find_character_problems, repair_line
 from weft.data.checks.problem_kinds import FIXABLE, REPAIRABLE, Problem, problem_names
 from weft.data.checks.quality_check import TRAIN_SPLIT, CheckInputs, CheckResult
-from weft.data.pair_files import Shard
 from weft.data.text_files import open_compressed
 
 CHANGE_LOG = "changes.jsonl"
@@ -73,10 +72,12 @@ def clean_training_data(
             "from which they are shifted, and repair that first."
         )
     files, kinds = inputs.splits[TRAIN_SPLIT], FIXABLE & ~ignored
-    encodings = detect_encodings(_files_by_side(files)) if kinds & Problem.INVALID_UTF8 else {}
+    parallel = zip(*(shard.paths for shard in files.shards if len(shard.paths) == 2), strict=True)
+    sides = [*parallel, [shard.paths[0] for shard in files.shards if len(shard.paths) == 1]]  # the last: of both sides
+    encodings = detect_encodings(sides) if kinds & Problem.INVALID_UTF8 else {}
     repairer = RowRepairer(files, kinds & REPAIRABLE, encodings)
-    extractor = PairFeatureExtractor(target_only=inputs.target_only)
-    features = extractor.extract(map(repairer.repair, files.rows()), temporary / "repaired")
+    repaired = map(repairer.repair, files.rows())
+    features = extract_features(repaired, temporary / "repaired", target_only=inputs.target_only)
     detector = ProblemDetector(features, checked.held_out, target_only=inputs.target_only)
     dropped = kinds & ~ALWAYS_REPAIRED
     reasons = detector.detect(temporary / "problems", dropped) & np.uint32(dropped)
@@ -91,10 +92,10 @@ def clean_training_data(
 def _write_copy(new: Path, files: CorpusFiles, repairer: RowRepairer, reasons: NDArray[np.uint32]) -> CleaningResult:
     names, remaining, kept, changed = copied_file_names(files.paths()), iter(reasons), 0, 0
     file_changed = UserError(f"{files.paths()[0]}: changed while it was read. Start again.")
-    with (new / PARTIAL_LOG).open("wb") as log_file:
-        log = ChangeLog(log_file)
+    with (new / PARTIAL_LOG).open("wb") as log:
         for shard in files.shards:
-            log.write_decoded_files(shard)
+            for path in filter(is_utf16, shard.paths):
+                _log_change(log, path, None, "encoding", "UTF-16", "UTF-8")
             with ExitStack() as stack:
                 outputs = [stack.enter_context(open_compressed(new / names[path])) for path in shard.paths]
                 for row in files.shard_rows(shard):
@@ -102,15 +103,18 @@ def _write_copy(new: Path, files: CorpusFiles, repairer: RowRepairer, reasons: N
                     if reason is None:
                         raise file_changed
                     if reason:
-                        log.write_dropped(row, int(reason))
+                        change = f"dropped: {', '.join(problem_names(int(reason)))}"
+                        _log_change(log, shard.paths[0], row.number, change, row.lines, None)
                         continue
                     repaired = repairer.repair(row)
                     for output, line in zip(outputs, repaired.lines, strict=True):
                         output.write(f"{line}\n".encode("utf-8", "surrogateescape"))
                     kept += 1
-                    if repaired.lines != row.lines:
-                        changed += 1
-                        log.write_repaired(row, repaired, repairer.problems(row))
+                    changed += repaired.lines != row.lines
+                    for path, before, after in zip(shard.paths, row.lines, repaired.lines, strict=True):
+                        if before != after:
+                            change = ", ".join(problem_names(repairer.problems(row)))
+                            _log_change(log, path, row.number, change, before, after)
     if next(remaining, None) is not None:
         raise file_changed
     return CleaningResult(kept, changed, len(reasons) - kept)
@@ -150,27 +154,10 @@ class RowRepairer:
         return row
 
 
-class ChangeLog:
-    """Writes a JSON object per change. Bytes that are not UTF-8 are lone surrogates: \\udce9 for 0xE9."""
-
-    def __init__(self, file: BinaryIO):
-        self._file = file
-
-    def write_decoded_files(self, shard: Shard) -> None:
-        for path in filter(is_utf16, shard.paths):
-            self._write(path, None, "encoding", "UTF-16", "UTF-8")
-
-    def write_dropped(self, row: CorpusRow, reasons: int) -> None:
-        self._write(row.shard.paths[0], row.number, f"dropped: {', '.join(problem_names(reasons))}", row.lines, None)
-
-    def write_repaired(self, before: CorpusRow, after: CorpusRow, problems: int) -> None:
-        for path, old, new in zip(before.shard.paths, before.lines, after.lines, strict=True):
-            if old != new:
-                self._write(path, before.number, ", ".join(problem_names(problems)), old, new)
-
-    def _write(self, path: Path, line: int | None, change: str, before: object, after: object) -> None:
-        entry = {"file": str(path), "line": line, "change": change, "before": before, "after": after}
-        self._file.write(json.dumps(entry, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n")
+def _log_change(log: BinaryIO, path: Path, line: int | None, change: str, before: object, after: object) -> None:
+    """Write a JSON object. Bytes that are not UTF-8 are lone surrogates: \\udce9 for 0xE9."""
+    entry = {"file": str(path), "line": line, "change": change, "before": before, "after": after}
+    log.write(json.dumps(entry, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n")
 
 
 def copied_file_names(paths: list[Path]) -> dict[Path, str]:
@@ -178,10 +165,3 @@ def copied_file_names(paths: list[Path]) -> dict[Path, str]:
     absolute = {path: path.absolute() for path in paths}
     parent = os.path.commonpath([path.parent for path in absolute.values()])
     return {path: str(full.relative_to(parent)) for path, full in absolute.items()}
-
-
-def _files_by_side(files: CorpusFiles) -> Iterator[list[Path]]:
-    """Yield the files of the sources, those of the targets, and those that contain both."""
-    for side in zip(*(shard.paths for shard in files.shards if len(shard.paths) == 2), strict=True):
-        yield [*side]
-    yield [shard.paths[0] for shard in files.shards if len(shard.paths) == 1]

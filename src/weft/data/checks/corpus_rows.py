@@ -6,7 +6,7 @@ from functools import reduce
 from itertools import chain, zip_longest
 from operator import or_
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from weft.core.errors import UserError
 from weft.data.checks.encodings import is_valid_unicode, read_raw_lines
@@ -14,18 +14,16 @@ from weft.data.checks.pair_problems import BOM_CHARACTER
 from weft.data.checks.problem_kinds import Problem
 from weft.data.pair_files import LinePair, Shard, parse_pair
 
-RowLines: TypeAlias = tuple[str, ...]  # one line of each file of a shard
-
 
 class CorpusRow(NamedTuple):
     """Line `number`, from 1, of the files of a shard.
 
-    lines: as they are in the files. pair: None if there is none. problems: bits of the problems of the row itself.
+    lines: one of each file, as it is there. pair: None if there is none. problems: bits of those of the row itself.
     """
 
     shard: Shard
     number: int
-    lines: RowLines
+    lines: tuple[str, ...]
     pair: LinePair | None
     problems: int
 
@@ -43,15 +41,15 @@ class CorpusFiles(NamedTuple):
         return chain.from_iterable(map(self.shard_rows, self.shards))
 
     def shard_rows(self, shard: Shard) -> Iterator[CorpusRow]:
-        for number, lines in enumerate(zip_longest(*map(read_raw_lines, shard.paths)), start=1):
-            texts = tuple("" if line is None else line.text for line in lines)
-            if None in lines:
-                yield CorpusRow(shard, number, texts, None, Problem.UNPAIRED)
+        rows = zip_longest(*map(read_raw_lines, shard.paths), fillvalue=("", Problem.UNPAIRED))
+        for number, row in enumerate(rows, start=1):
+            lines, problems = tuple(line for line, _ in row), reduce(or_, (found for _, found in row))
+            if problems & Problem.UNPAIRED:
+                yield CorpusRow(shard, number, lines, None, Problem.UNPAIRED)
             else:
-                problems = reduce(or_, (line.problems for line in lines if line is not None))
-                yield self.make_row(shard, number, texts, problems)
+                yield self.make_row(shard, number, lines, problems)
 
-    def make_row(self, shard: Shard, number: int, lines: RowLines, problems: int) -> CorpusRow:
+    def make_row(self, shard: Shard, number: int, lines: tuple[str, ...], problems: int) -> CorpusRow:
         """Parse the lines of a row. problems: those of their bytes."""
         if not all(map(is_valid_unicode, lines)):
             return CorpusRow(shard, number, lines, None, problems | Problem.INVALID_UTF8)

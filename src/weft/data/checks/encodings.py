@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
-from typing import NamedTuple
 
 from weft.data.checks.problem_kinds import Problem
 from weft.data.text_files import UTF8_BOM, read_blocks, split_at_line_ends
@@ -22,18 +21,12 @@ PUNCTUATION = frozenset("“”„‘’‚«»‹›–—…•°€£§·\u00
 MAX_NON_ASCII_SHARE = 0.3  # of the letters of Western European lines
 
 
-class RawLine(NamedTuple):
-    """A line without "\\n", but with "\\r" before it, and with a byte order mark at the start of the file.
+def read_raw_lines(path: Path) -> Iterator[tuple[str, int]]:
+    """Yield each line of a file and the bits of the problems of its bytes.
 
-    Bytes that are not UTF-8 are lone surrogates (PEP 383). problems: bits of the problems of its bytes.
+    Lines lack "\\n" but keep "\\r" before it and a byte order mark at the start of the file. Bytes that are
+    not UTF-8 are lone surrogates (PEP 383). UTF-16 with a byte order mark is decoded, and reported as a problem.
     """
-
-    text: str
-    problems: int
-
-
-def read_raw_lines(path: Path) -> Iterator[RawLine]:
-    """Yield all lines of a file; UTF-16 with a byte order mark is decoded, and reported as a problem."""
     blocks = read_blocks(path)
     first = next(blocks, b"")
     content, file_problems = chain([first], blocks), 0
@@ -42,7 +35,7 @@ def read_raw_lines(path: Path) -> Iterator[RawLine]:
     bom = Problem.BYTE_ORDER_MARK if first.startswith(UTF8_BOM) else 0
     for chunk in split_at_line_ends(content, str(path)):
         for text, problems in _decode_chunk(chunk):
-            yield RawLine(text, problems | file_problems | bom)
+            yield text, problems | file_problems | bom
             bom = 0
 
 
@@ -88,11 +81,11 @@ def detect_encodings(sides: Iterable[Sequence[Path]]) -> dict[Path, str]:
     for paths in sides:
         known: set[str] = set()
         for path in paths:
-            for line in read_raw_lines(path):
-                if not line.text.isascii() and is_valid_unicode(line.text):
-                    known.update(char for char in line.text if char > "\x7f")
+            for line, _ in read_raw_lines(path):
+                if not line.isascii() and is_valid_unicode(line):
+                    known.update(char for char in line if char > "\x7f")
         for path in paths:
-            invalid = (line.text for line in read_raw_lines(path) if not is_valid_unicode(line.text))
+            invalid = (line for line, _ in read_raw_lines(path) if not is_valid_unicode(line))
             sample = [line for line in islice(invalid, SAMPLE_LINES) if not _is_mixed(line)]
             if sample and (encoding := guess_encoding(sample, known)) is not None:
                 encodings[path] = encoding

@@ -4,7 +4,7 @@ training, validation and test data.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,13 +28,7 @@ LEAKS = {"pair": Problem.LEAKED_PAIR, "line": Problem.LEAKED_SOURCE}  # what it 
 
 BoolArray = NDArray[np.bool_]
 ProblemArray = NDArray[np.uint32]
-
-
-class HeldOutHashes(NamedTuple):
-    """Hashes of the pairs and lines of validation and test data, which must not be in the training data."""
-
-    pair: HashArray
-    line: HashArray
+HeldOutHashes = Mapping[str, HashArray]  # of validation and test data, by the keys of LEAKS
 
 
 class OutlierLimits(NamedTuple):
@@ -81,7 +75,7 @@ class ProblemDetector:
             is_counted = is_complete & ~is_repeated
             _set_bit(problems, frequent_mask(records["line"], is_counted, MIN_TARGET_VARIANTS), Problem.MANY_TARGETS)
         if self._held_out is not None:
-            for column, hashes in self._held_out._asdict().items():
+            for column, hashes in self._held_out.items():
                 _set_bit(problems, is_complete & membership_mask(records[column], hashes), LEAKS[column])
         return problems
 
@@ -135,7 +129,7 @@ def mark_leaks(problems: ProblemArray, features: PairFeatures, train: PairFeatur
 
 def hash_held_out(corpora: Sequence[PairFeatures]) -> HeldOutHashes:
     records = [features.records[_complete_pairs(features.records)] for features in corpora]
-    return HeldOutHashes(*(np.concatenate([each[column] for each in records]) for column in LEAKS))
+    return {column: np.concatenate([each[column] for each in records]) for column in LEAKS}
 
 
 def _complete_pairs(records: NDArray[Any]) -> BoolArray:

@@ -83,58 +83,45 @@ class PairFeatures(NamedTuple):
     tokens: tuple[SideStatistics, SideStatistics] | None
 
 
-class PairFeatureExtractor:
-    """Extracts the features of rows.
+def extract_features(
+    rows: Iterable[CorpusRow],
+    path: Path,
+    *,
+    target_only: bool,
+    counter: TokenCounter | None = None,
+    progress: Callable[[int], None] = lambda _: None,
+) -> PairFeatures:
+    """Write the features of all rows into a new file at `path`.
 
     target_only: the source is empty or an image. progress: receives the number of finished rows.
     """
-
-    def __init__(
-        self,
-        *,
-        target_only: bool,
-        counter: TokenCounter | None = None,
-        progress: Callable[[int], None] = lambda _: None,
-    ):
-        self._target_only = target_only
-        self._counter = counter
-        self._progress = progress
-        self._scripts = {"": 0}
-
-    def extract(self, rows: Iterable[CorpusRow], path: Path) -> PairFeatures:
-        """Write the features of all rows into a new file at `path`."""
-        count, remaining = 0, iter(rows)
-        while chunk := list(islice(remaining, CHUNK_ROWS)):
-            append_array(path, self._records(chunk))
-            count += len(chunk)
-            self._progress(count)
-        records = map_array(path, FEATURE_DTYPE, count) if count else np.zeros(0, FEATURE_DTYPE)
-        return PairFeatures(records, list(self._scripts), None if self._counter is None else self._counter.statistics())
-
-    def _records(self, rows: Sequence[CorpusRow]) -> NDArray[Any]:
-        pairs = [MISSING_PAIR if row.pair is None else row.pair for row in rows]
-        has_pair = np.array([row.pair is not None for row in rows])
-        records = np.zeros(len(rows), FEATURE_DTYPE)
+    count, remaining, indices = 0, iter(rows), {"": 0}  # indices: of script names
+    while chunk := list(islice(remaining, CHUNK_ROWS)):
+        pairs = [MISSING_PAIR if row.pair is None else row.pair for row in chunk]
+        has_pair = np.array([row.pair is not None for row in chunk])
+        scripts = [[indices.setdefault(line_script(line), len(indices)) for line in pair] for pair in pairs]
+        records = np.zeros(len(chunk), FEATURE_DTYPE)
         records["has_pair"] = has_pair
         records["problems"] = [
-            row.problems if row.pair is None else row.problems | self._pair_problems(row.pair) for row in rows
+            row.problems if row.pair is None else row.problems | _pair_problems(row.pair, target_only) for row in chunk
         ]
         records["lengths"] = [(len(source), len(target)) for source, target in pairs]
-        records["scripts"] = [tuple(map(self._script_index, pair)) for pair in pairs]
+        records["scripts"] = np.where(np.array(scripts) < MAX_SCRIPTS, scripts, 0)
         records["pair"] = hash_pairs(pairs)
-        records["line"] = hash_lines(target if self._target_only else source for source, target in pairs)
-        if self._counter is not None:
-            records["problems"] |= np.where(has_pair, self._counter.find_problems(pairs), 0).astype(np.uint32)
-        return records
+        records["line"] = hash_lines(target if target_only else source for source, target in pairs)
+        if counter is not None:
+            records["problems"] |= np.where(has_pair, counter.find_problems(pairs), 0).astype(np.uint32)
+        append_array(path, records)
+        count += len(chunk)
+        progress(count)
+    written = map_array(path, FEATURE_DTYPE, count) if count else np.zeros(0, FEATURE_DTYPE)
+    return PairFeatures(written, list(indices), None if counter is None else counter.statistics())
 
-    def _pair_problems(self, pair: LinePair) -> int:
-        source, target = pair
-        markup = Problem.MARKUP if any(map(SPAN_PATTERNS["markup"].search, pair)) else 0
-        if self._target_only:
-            return find_line_problems(target) | markup
-        same_numbers = sorted(DIGITS.findall(source)) == sorted(DIGITS.findall(target))
-        return find_pair_problems(source, target) | markup | (0 if same_numbers else Problem.NUMBER_MISMATCH)
 
-    def _script_index(self, line: str) -> int:
-        index = self._scripts.setdefault(line_script(line), len(self._scripts))
-        return index if index < MAX_SCRIPTS else 0
+def _pair_problems(pair: LinePair, target_only: bool) -> int:
+    source, target = pair
+    markup = Problem.MARKUP if any(map(SPAN_PATTERNS["markup"].search, pair)) else 0
+    if target_only:
+        return find_line_problems(target) | markup
+    same_numbers = sorted(DIGITS.findall(source)) == sorted(DIGITS.findall(target))
+    return find_pair_problems(source, target) | markup | (0 if same_numbers else Problem.NUMBER_MISMATCH)

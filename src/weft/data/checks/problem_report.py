@@ -16,7 +16,7 @@ from weft.data.checks.corpus_rows import CorpusFiles, CorpusRow
 from weft.data.checks.encodings import MOJIBAKE_PATTERN
 from weft.data.checks.pair_problems import BOM_CHARACTER, CONTROL_PATTERN, REPLACEMENT_CHARACTER
 from weft.data.checks.problem_kinds import PROBLEM_KINDS, Problem
-from weft.data.data_report import SideReport, make_side_report
+from weft.data.data_report import SideReport, align_columns, make_side_report
 from weft.data.hashes import blocks
 from weft.data.token_cache import SideStatistics
 from weft.text.protected_spans import SPAN_PATTERNS
@@ -127,17 +127,10 @@ def excerpt(line: str, kind: str) -> str:
 
 def format_check_reports(corpora: Sequence[CheckReport]) -> str:
     """Return a table of kinds and corpora, then the meaning, remedy and first examples of the problems found."""
-    columns = [
-        [corpus.name, f"{corpus.pairs:,}", *(_format_cell(corpus.find(kind)) for kind in PROBLEM_KINDS)]
-        for corpus in corpora
-    ]
-    labels = ["", "pairs", *(kind.title for kind in PROBLEM_KINDS.values())]
-    widths = [max(map(len, cells)) for cells in columns]
-    rows = [
-        f"{label:<24}" + "".join(f"  {cell:>{width}}" for cell, width in zip(cells, widths, strict=True))
-        for label, *cells in zip(labels, *columns, strict=True)
-    ]
-    return "\n".join([*rows, *_token_lines(corpora), *_explanations(corpora)])
+    rows = [["", *(corpus.name for corpus in corpora)], ["pairs", *(f"{corpus.pairs:,}" for corpus in corpora)]]
+    for name, kind in PROBLEM_KINDS.items():
+        rows.append([kind.title, *(_format_cell(corpus.find(name)) for corpus in corpora)])
+    return "\n".join([*align_columns(rows), *_token_lines(corpora), *_explanations(corpora)])
 
 
 def check_reports_to_json(corpora: Sequence[CheckReport]) -> dict[str, Any]:

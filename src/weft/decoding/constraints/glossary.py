@@ -9,7 +9,7 @@ from pathlib import Path
 from weft.core.errors import UserError
 from weft.data.text_files import read_lines
 from weft.decoding.constraints.request import Request
-from weft.text.word_boundaries import phrase_occurrences
+from weft.decoding.constraints.word_boundaries import phrase_occurrences
 
 ANY_SOURCE = ""  # in place of a term
 

@@ -10,8 +10,8 @@ from weft.core.codec import BOS, NUM_SPECIAL_TOKENS
 from weft.core.errors import UserError
 from weft.data.text_files import replace_line_breaks
 from weft.decoding.constraints.phrase_matching import TokenPhrase
+from weft.decoding.constraints.word_boundaries import continues_word
 from weft.text.tokenizer import Tokenizer
-from weft.text.word_boundaries import continues_word
 
 
 class PhraseTokenizer:
