@@ -45,15 +45,11 @@ class _DepthFirstSearch:
         stack = [_Prefix((), (), (), state)]
         while stack:
             prefix = stack.pop()
-            if self._can_win(prefix):
+            # Scores can only fall, so the rank at the maximum length bounds the rank of every output with this prefix.
+            bound = penalized_score(self.length_penalty, prefix.score, int(self.limit) + 1)
+            if len(self.found) < self.n_best or bound > self.found[-1][0]:
                 stack.extend(self._extend(prefix))
         return [hypothesis for _, hypothesis in self.found]
-
-    def _can_win(self, prefix: _Prefix) -> bool:
-        """Scores can only fall, so the rank at the maximum length bounds the rank of every output with this prefix."""
-        if len(self.found) < self.n_best:
-            return True
-        return penalized_score(self.length_penalty, prefix.score, int(self.limit) + 1) > self.found[-1][0]
 
     def _extend(self, prefix: _Prefix) -> list[_Prefix]:
         """Add the output that ends here to `found`; return the prefixes that are one token longer, the best last."""

@@ -5,9 +5,10 @@ found by beam search, and the score with its fragmentation penalty.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -69,31 +70,6 @@ class UnigramAlignment(NamedTuple):
         return self._replace(positions=(*self.positions, None))
 
 
-class _OutputWord(NamedTuple):
-    """A word of the output and the words that it may be matched with."""
-
-    text: str
-    stages: Mapping[int, int]  # matching positions in the reference, and the stage of the match
-    later: Counter[str]  # the words after it
-    later_positions: Positions  # where one of these may match
-
-    def extend(
-        self, partial: UnigramAlignment, reference: Sequence[str], occurrences: Mapping[str, set[int]]
-    ) -> list[UnigramAlignment]:
-        """Match the word with each available position; skip it only if that may help a later word.
-
-        occurrences: the positions of each reference word. Positions are reserved for later words that equal it.
-        """
-        available = []
-        for position in self.stages:
-            other = reference[position]
-            free = occurrences[other] - partial.used
-            if position in free and (other == self.text or len(free) > self.later[other]):
-                available.append(position)
-        matched = [partial.match(position, self.stages[position]) for position in available]
-        return matched if available and self.later_positions.isdisjoint(available) else [*matched, partial.skip()]
-
-
 def align_unigrams(output: Sequence[str], reference: Sequence[str], stages: Sequence[MatchKeys]) -> UnigramAlignment:
     """Return the alignment with the most matches, at the earliest stages, in the fewest chunks (METEOR 1.3).
 
@@ -104,27 +80,34 @@ def align_unigrams(output: Sequence[str], reference: Sequence[str], stages: Sequ
     occurrences: defaultdict[str, set[int]] = defaultdict(set)
     for position, other in enumerate(reference):
         occurrences[other].add(position)
+    matches = _match_stages(output, reference, stages)
+    later_words = Counter(output)  # after the current one
+    later_matches = Counter(chain.from_iterable(matches))  # how many of them may match each position
+
+    def extend(partial: UnigramAlignment, word: str, stages: Mapping[int, int]) -> Iterator[UnigramAlignment]:
+        """Match the word with each available position; skip it only if that may help a later word."""
+        available = []
+        for position in stages:
+            other = reference[position]
+            free = occurrences[other] - partial.used
+            if position in free and (other == word or len(free) > later_words[other]):  # others are for equal words
+                available.append(position)
+                yield partial.match(position, stages[position])
+        if not available or any(later_matches[position] for position in available):
+            yield partial.skip()
+
     partials = [UnigramAlignment()]
-    for word in _output_words(output, reference, stages):
+    for word, positions in zip(output, matches, strict=True):
+        later_words[word] -= 1
+        later_matches.subtract(positions.keys())
         best: dict[tuple[Positions, int | None], UnigramAlignment] = {}
         for partial in partials:
-            for longer in word.extend(partial, reference, occurrences):
+            for longer in extend(partial, word, positions):
                 old = best.setdefault(longer.future(), longer)
                 if longer.rank() < old.rank():
                     best[longer.future()] = longer
         partials = sorted(best.values(), key=UnigramAlignment.rank)[:BEAM_WIDTH]
     return partials[0]
-
-
-def _output_words(output: Sequence[str], reference: Sequence[str], stages: Sequence[MatchKeys]) -> list[_OutputWord]:
-    later: Counter[str] = Counter()
-    later_positions: Positions = frozenset()
-    words = []
-    for text, matches in zip(reversed(output), reversed(_match_stages(output, reference, stages)), strict=True):
-        words.append(_OutputWord(text, matches, later.copy(), later_positions))
-        later[text] += 1
-        later_positions = later_positions.union(matches)
-    return words[::-1]
 
 
 def _match_stages(

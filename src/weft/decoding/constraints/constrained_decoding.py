@@ -222,9 +222,7 @@ def check_constraints(
         tokens, constraints.requirements, tokenizer.continuation_mask, limit, constraints.ordered
     )
     checks = zip(request.include, _inclusions_met(include, request.ordered, text), outcomes, strict=True)
-    results += [
-        ConstraintCheck("include", phrases, met, forced=met and outcome.forced) for phrases, met, outcome in checks
-    ]
+    results += [ConstraintCheck("include", phrases, met, met and forced) for phrases, met, (_, forced) in checks]
     results += [
         ConstraintCheck("exclude", (phrase,), not contains_phrase(tokenizer.normalize(phrase), text))
         for phrase in request.exclude
