@@ -51,7 +51,7 @@ class GreedySearch:
 
     @torch.no_grad()
     def __call__(self, step: StepFunction, state: State, limit: Tensor, lines: Tensor) -> list[list[Hypothesis]]:  # noqa: ARG002
-        return search_single(step, state, limit, lambda log_probs, sentences, length: log_probs.max(1).indices)  # noqa: ARG005
+        return search_single(step, state, limit, lambda log_probs, *_: log_probs.max(1).indices)
 
     def rank(self, hypothesis: Hypothesis) -> float:
         return hypothesis.score

@@ -25,7 +25,6 @@ Positions: TypeAlias = frozenset[int]  # in the reference
 
 ALPHA, BETA, GAMMA = 0.9, 3.0, 0.5
 BEAM_WIDTH = 64
-METEOR_COLUMNS = ("matches", "output words", "reference words", "chunks")
 
 
 def read_synonyms(path: Path) -> Synonyms:
@@ -52,10 +51,6 @@ class UnigramAlignment(NamedTuple):
         """Order by the most matches, then the earliest stages, the fewest chunks, the closest positions."""
         return -len(self.used), self.stages, self.chunks, self.distance
 
-    def future(self) -> tuple[Positions, int | None]:
-        """Everything that later words depend on."""
-        return self.used, self.positions[-1]
-
     def match(self, position: int, stage: int) -> UnigramAlignment:
         starts_chunk = not self.positions or self.positions[-1] != position - 1
         return UnigramAlignment(
@@ -65,9 +60,6 @@ class UnigramAlignment(NamedTuple):
             self.chunks + starts_chunk,
             self.distance + abs(len(self.positions) - position),
         )
-
-    def skip(self) -> UnigramAlignment:
-        return self._replace(positions=(*self.positions, None))
 
 
 def align_unigrams(output: Sequence[str], reference: Sequence[str], stages: Sequence[MatchKeys]) -> UnigramAlignment:
@@ -85,16 +77,19 @@ def align_unigrams(output: Sequence[str], reference: Sequence[str], stages: Sequ
     later_matches = Counter(chain.from_iterable(matches))  # how many of them may match each position
 
     def extend(partial: UnigramAlignment, word: str, stages: Mapping[int, int]) -> Iterator[UnigramAlignment]:
-        """Match the word with each available position; skip it only if that may help a later word."""
+        """Match the word with each available position; skip it only if that may help a later word.
+
+        Positions are reserved for later words that equal the reference word there.
+        """
         available = []
         for position in stages:
             other = reference[position]
             free = occurrences[other] - partial.used
-            if position in free and (other == word or len(free) > later_words[other]):  # others are for equal words
+            if position in free and (other == word or len(free) > later_words[other]):
                 available.append(position)
                 yield partial.match(position, stages[position])
         if not available or any(later_matches[position] for position in available):
-            yield partial.skip()
+            yield partial._replace(positions=(*partial.positions, None))
 
     partials = [UnigramAlignment()]
     for word, positions in zip(output, matches, strict=True):
@@ -103,9 +98,9 @@ def align_unigrams(output: Sequence[str], reference: Sequence[str], stages: Sequ
         best: dict[tuple[Positions, int | None], UnigramAlignment] = {}
         for partial in partials:
             for longer in extend(partial, word, positions):
-                old = best.setdefault(longer.future(), longer)
-                if longer.rank() < old.rank():
-                    best[longer.future()] = longer
+                future = longer.used, longer.positions[-1]  # everything that later words depend on
+                if future not in best or longer.rank() < best[future].rank():
+                    best[future] = longer
         partials = sorted(best.values(), key=UnigramAlignment.rank)[:BEAM_WIDTH]
     return partials[0]
 
@@ -135,15 +130,16 @@ def meteor(lines: Segments, options: MetricOptions) -> SufficientStatistics:
     stages: list[MatchKeys] = [lambda word: frozenset([word]), lambda word: frozenset([stem(word)])]
     if synonyms.sets:
         stages.append(synonyms.of)
-    rows = []
-    for line, references in zip(*lines.lower()[:2], strict=True):
+    rows, lowercase = [], MetricOptions(lowercase=True)
+    for line, references in zip(*lines.normalized(lowercase)[:2], strict=True):
         counts = [_alignment_counts(split(line), split(reference), stages) for reference in references]
         rows.append(max(counts, key=lambda row: _meteor_score(np.array(row))))
     parts = [f"tok:{options.tokenize}", f"stem:{options.stem}", f"syn:{synonyms.name}"]
     parts.append(f"a:{ALPHA:g}|b:{BETA:g}|g:{GAMMA:g}")
     parts.append(f"snowballstemmer:{version('snowballstemmer')}|weft:{version('weft')}")
-    signature = format_signature(lines, MetricOptions(lowercase=True), *parts)
-    return SufficientStatistics(np.array(rows, dtype=np.float64), _meteor_score, signature, METEOR_COLUMNS)
+    columns = ("matches", "output words", "reference words", "chunks")
+    signature = format_signature(lines, lowercase, *parts)
+    return SufficientStatistics(np.array(rows, dtype=np.float64), _meteor_score, signature, columns)
 
 
 def _stemmer(name: str) -> Callable[[str], Hashable]:

@@ -155,10 +155,9 @@ def _new_exclusions(
     request: Request, constraints: TokenConstraints, hypotheses: Sequence[Hypothesis], tokenizer: PhraseTokenizer
 ) -> list[TokenPhrase]:
     """The tokens that spell excluded phrases in any of the hypotheses, unless they are excluded already."""
-    phrases = [tokenizer.normalize(phrase) for phrase in request.exclude]
     matched = (
         match
-        for phrase in phrases
+        for phrase in map(tokenizer.normalize, request.exclude)
         for hypothesis in hypotheses
         for match in _matched_phrases(phrase, hypothesis.tokens, tokenizer)
     )
