@@ -135,6 +135,5 @@ def evaluation_mode(model: Model) -> Iterator[None]:
 
 
 def _target_ids(target: Padded) -> list[TokenIds]:
-    """Return the tokens of each row, without EOS."""
     lengths = (target.lengths() - 1).tolist()
     return [tuple(row[:length]) for row, length in zip(target.data.tolist(), lengths, strict=True)]

@@ -88,13 +88,13 @@ def align_unigrams(output: Sequence[str], reference: Sequence[str], stages: Sequ
             if position in free and (other == word or len(free) > later_words[other]):
                 available.append(position)
                 yield partial.match(position, stages[position])
-        if not available or any(later_matches[position] for position in available):
+        if not available or not later_matches.keys().isdisjoint(available):
             yield partial._replace(positions=(*partial.positions, None))
 
     partials = [UnigramAlignment()]
     for word, positions in zip(output, matches, strict=True):
         later_words[word] -= 1
-        later_matches.subtract(positions.keys())
+        later_matches -= Counter(positions.keys())  # drops those that reach 0
         best: dict[tuple[Positions, int | None], UnigramAlignment] = {}
         for partial in partials:
             for longer in extend(partial, word, positions):
