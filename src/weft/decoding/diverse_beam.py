@@ -76,23 +76,14 @@ class DiverseBeamSearch:
         counts = log_probs.new_zeros(len(grouped), 1, vocabulary)  # hypotheses just extended by each token
         selected = []
         for group in range(self.groups):
-            candidates = self._select_group(grouped_scores[:, group], grouped[:, group], counts)
-            counts = counts + _token_counts(candidates, counts)
+            own_scores, own = grouped_scores[:, group], grouped[:, group]  # [A,K] and [A,K,V]
+            # The penalty decides which candidates are taken, and in which order, but not their scores.
+            tokens, _, rows = best_candidates(own_scores, (own - self.diversity * counts).flatten(0, 1))
+            totals = own_scores.flatten()[rows] + own.flatten(0, 1)[rows, tokens]
+            survivors = unfinished_candidates(tokens)
+            extended = (totals.gather(1, survivors) > NEG_INF).to(counts.dtype)
+            counts = counts.scatter_add(2, tokens.gather(1, survivors)[:, None], extended[:, None])
             # Rows [A,2K] are numbered within one group of each sentence; make them rows of all groups.
-            rows = candidates.rows // width * (self.groups * width) + group * width + candidates.rows % width
-            selected.append(candidates._replace(rows=rows))
-        tokens, totals, rows = (torch.stack(parts, 1).flatten(0, 1) for parts in zip(*selected, strict=True))
-        return Candidates(tokens, totals, rows)
-
-    def _select_group(self, scores: Tensor, log_probs: Tensor, counts: Tensor) -> Candidates:
-        """scores [A,K], log_probs [A,K,V]: candidates ordered with the penalty, but scored without it."""
-        tokens, _, rows = best_candidates(scores, (log_probs - self.diversity * counts).flatten(0, 1))
-        return Candidates(tokens, scores.flatten()[rows] + log_probs.flatten(0, 1)[rows, tokens], rows)
-
-
-def _token_counts(candidates: Candidates, counts: Tensor) -> Tensor:
-    """The number of hypotheses of a group that are extended by each token: [A,1,V]."""
-    survivors = unfinished_candidates(candidates.tokens)
-    possible = candidates.scores.gather(1, survivors) > NEG_INF
-    tokens = candidates.tokens.gather(1, survivors)
-    return torch.zeros_like(counts[:, 0]).scatter_add_(1, tokens, possible.to(counts.dtype))[:, None]
+            rows = rows // width * (self.groups * width) + group * width + rows % width
+            selected.append((tokens, totals, rows))
+        return Candidates(*(torch.stack(parts, 1).flatten(0, 1) for parts in zip(*selected, strict=True)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import torch
@@ -31,51 +30,6 @@ class _Prefix(NamedTuple):
         return self._replace(tokens=(*self.tokens, token), token_scores=(*self.token_scores, score))
 
 
-@dataclass(frozen=True)
-class _DepthFirstSearch:
-    """The search for one sentence, the most probable token first (Stahlberg & Byrne 2019)."""
-
-    step: StepFunction
-    limit: Tensor  # [1]
-    n_best: int
-    length_penalty: LengthPenalty
-    found: list[tuple[float, Hypothesis]] = field(default_factory=list)  # `n_best` with their ranks, best first
-
-    def run(self, state: State) -> list[Hypothesis]:
-        stack = [_Prefix((), (), (), state)]
-        while stack:
-            prefix = stack.pop()
-            if self._can_win(prefix):
-                stack.extend(self._extend(prefix))
-        return [hypothesis for _, hypothesis in self.found]
-
-    def _can_win(self, prefix: _Prefix) -> bool:
-        """Scores can only fall, so the rank at the maximum length bounds the rank of every output with this prefix."""
-        if len(self.found) < self.n_best:
-            return True
-        return penalized_score(self.length_penalty, prefix.score, int(self.limit) + 1) > self.found[-1][0]
-
-    def _extend(self, prefix: _Prefix) -> list[_Prefix]:
-        """Add the output that ends here to `found`; return the prefixes that are one token longer, the best last."""
-        last = torch.tensor([BOS, *prefix.tokens][-1:], device=self.limit.device)
-        output, state = self.step(last, prefix.state)
-        log_probs, forced = mask_invalid_tokens(output.log_probs, self.limit <= len(prefix.tokens))
-        scores: list[float] = log_probs[0].tolist()
-        attention = () if output.attention is None else (tuple(output.attention[0].tolist()),)
-        prefix = prefix._replace(state=state, attention=prefix.attention + attention)
-        if scores[EOS] > NEG_INF:
-            self._add(prefix.append(EOS, scores[EOS]), finished=not forced.item())
-        possible = [token for token, score in enumerate(scores) if score > NEG_INF and token != EOS]
-        possible.sort(key=lambda token: (scores[token], -token))
-        return [prefix.append(token, scores[token]) for token in possible]
-
-    def _add(self, ended: _Prefix, finished: bool) -> None:
-        hypothesis = Hypothesis(ended.tokens[:-1], ended.score, ended.token_scores, finished, ended.attention)
-        self.found.append((penalized_score(self.length_penalty, ended.score, len(ended.tokens)), hypothesis))
-        self.found.sort(key=lambda pair: -pair[0])  # stable: ties go to the older
-        del self.found[self.n_best :]
-
-
 class ExhaustiveSearch:
     """Finds the `n_best` outputs of all by `length_penalty`; the time may grow as V^limit.
 
@@ -92,10 +46,35 @@ class ExhaustiveSearch:
     @torch.no_grad()
     def __call__(self, step: StepFunction, state: State, limit: Tensor, lines: Tensor) -> list[list[Hypothesis]]:  # noqa: ARG002
         rows = torch.arange(len(limit), device=limit.device)[:, None]
-        return [
-            _DepthFirstSearch(step, limit[row], self.n_best, self.length_penalty).run(state.select(row, row))
-            for row in rows
-        ]
+        return [self._search(step, state.select(row, row), limit[row]) for row in rows]
 
     def rank(self, hypothesis: Hypothesis) -> float:
         return penalized_score(self.length_penalty, hypothesis.score, len(hypothesis.token_scores))
+
+    def _search(self, step: StepFunction, state: State, limit: Tensor) -> list[Hypothesis]:
+        """Search depth-first for one sentence, the most probable token first; limit [1]."""
+        found: list[tuple[float, Hypothesis]] = []  # `n_best` with their ranks, best first
+        stack = [_Prefix((), (), (), state)]
+        while stack:
+            prefix = stack.pop()
+            # Scores can only fall, so the rank at the maximum length bounds the rank of every output with this prefix.
+            bound = penalized_score(self.length_penalty, prefix.score, int(limit) + 1)
+            if len(found) == self.n_best and bound <= found[-1][0]:
+                continue
+            output, state = step(torch.tensor([BOS, *prefix.tokens][-1:], device=limit.device), prefix.state)
+            log_probs, forced = mask_invalid_tokens(output.log_probs, limit <= len(prefix.tokens))
+            scores: list[float] = log_probs[0].tolist()
+            attention = () if output.attention is None else (tuple(output.attention[0].tolist()),)
+            prefix = prefix._replace(state=state, attention=prefix.attention + attention)
+            if scores[EOS] > NEG_INF:
+                ended = prefix.append(EOS, scores[EOS])
+                hypothesis = Hypothesis(
+                    prefix.tokens, ended.score, ended.token_scores, not forced.item(), prefix.attention
+                )
+                found.append((self.rank(hypothesis), hypothesis))
+                found.sort(key=lambda pair: -pair[0])  # stable: ties go to the older
+                del found[self.n_best :]
+            possible = [token for token, score in enumerate(scores) if score > NEG_INF and token != EOS]
+            possible.sort(key=lambda token: (scores[token], -token))  # the stack returns the last first
+            stack.extend(prefix.append(token, scores[token]) for token in possible)
+        return [hypothesis for _, hypothesis in found]

@@ -2,7 +2,7 @@
 as a step function for searches.
 """
 
-from typing import NamedTuple, cast
+from typing import cast
 
 import torch
 from torch import Tensor
@@ -37,14 +37,6 @@ def position_step(tokens: Tensor, state: State) -> tuple[StepOutput, State]:
     return StepOutput(scores[sentences, position.clamp(max=scores.shape[1] - 1)], None), State(scores, position + 1)
 
 
-class _OutputEnds(NamedTuple):
-    """Where each output ends."""
-
-    lengths: Tensor  # [B], number of tokens
-    scores: Tensor  # [B], the log-probability of ending there
-    forced: Tensor  # [B], whether the limit forced it although another end was more probable
-
-
 class PositionwiseDecoder:
     """The most probable token of each frame, the lowest id of equal ones: one hypothesis per sentence.
 
@@ -65,34 +57,30 @@ class PositionwiseDecoder:
         ends = _ends_at_eos(frames, limit) if frames.lengths is None else _ends_at_length(frames, frames.lengths, limit)
         special = torch.tensor([PAD, BOS, EOS], device=limit.device)
         scores, tokens = frames.log_probs.index_fill(2, special, NEG_INF).max(2)
+        found: list[list[Hypothesis]] = []
         rows = zip(tokens.tolist(), scores.tolist(), *(part.tolist() for part in ends), strict=True)
-        return [_to_hypotheses(*row) for row in rows]
+        for row, row_scores, length, end_score, forced in rows:
+            token_scores = (*row_scores[:length], end_score)
+            hypothesis = Hypothesis(tuple(row[:length]), sum(token_scores), token_scores, finished=not forced)
+            found.append([hypothesis] if hypothesis.score > NEG_INF else [])
+        return found
 
 
-def _ends_at_eos(frames: FrameOutput, limit: Tensor) -> _OutputEnds:
+def _ends_at_eos(frames: FrameOutput, limit: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The number of tokens, the log-probability of ending there, and whether the limit forced it although another end
+    was more probable [B]."""
     special = torch.tensor([PAD, BOS], device=limit.device)
     ended = frames.log_probs.index_fill(2, special, NEG_INF).argmax(2) == EOS  # [B,F]
     last = torch.minimum(limit, frames.mask.sum(1) - 1)
     positions = torch.arange(ended.shape[1], device=limit.device)
     lengths = (ended | (positions >= last[:, None])).to(torch.uint8).argmax(1)  # the first True
     rows = torch.arange(len(lengths), device=limit.device)
-    return _OutputEnds(lengths, frames.log_probs[rows, lengths, EOS], ~ended[rows, lengths])
+    return lengths, frames.log_probs[rows, lengths, EOS], ~ended[rows, lengths]
 
 
-def _ends_at_length(frames: FrameOutput, log_probs: Tensor, limit: Tensor) -> _OutputEnds:
-    """The most probable of the allowed lengths, log_probs [B,L]."""
+def _ends_at_length(frames: FrameOutput, log_probs: Tensor, limit: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The same for the most probable of the allowed lengths, log_probs [B,L]."""
     longest = torch.minimum(limit, frames.mask.sum(1))
     too_long = torch.arange(log_probs.shape[1], device=limit.device) > longest[:, None]
     scores, lengths = log_probs.masked_fill(too_long, NEG_INF).max(1)
-    return _OutputEnds(lengths, scores, scores < log_probs.amax(1))
-
-
-def _to_hypotheses(
-    tokens: list[int], scores: list[float], length: int, end_score: float, forced: bool
-) -> list[Hypothesis]:
-    """The output, unless its probability is zero."""
-    token_scores = (*scores[:length], end_score)
-    score = sum(token_scores)
-    if not score > NEG_INF:
-        return []
-    return [Hypothesis(tuple(tokens[:length]), score, token_scores, finished=not forced)]
+    return lengths, scores, scores < log_probs.amax(1)

@@ -94,15 +94,13 @@ class Sampling:
         draws = torch.stack(
             [torch.rand(1, dtype=torch.float64, generator=torch.Generator().manual_seed(seed)) for seed in seeds]
         )
-        cumulative = self._truncate(log_probs.double() / self.temperature).softmax(1).cumsum(1)
-        tokens = torch.searchsorted(cumulative, draws.to(log_probs.device) * cumulative[:, -1:], right=True)
-        return tokens[:, 0].clamp(max=log_probs.shape[1] - 1)  # rounding may make a draw as large as the last sum
-
-    def _truncate(self, logits: Tensor) -> Tensor:
+        logits = log_probs.double() / self.temperature
         if self.top_k is not None:
             logits = keep_top_k(logits, self.top_k)
         if self.top_p is not None:
             logits = keep_top_p(logits, self.top_p)
         if self.min_p is not None:
             logits = keep_min_p(logits, self.min_p)
-        return logits
+        cumulative = logits.softmax(1).cumsum(1)
+        tokens = torch.searchsorted(cumulative, draws.to(log_probs.device) * cumulative[:, -1:], right=True)
+        return tokens[:, 0].clamp(max=log_probs.shape[1] - 1)  # rounding may make a draw as large as the last sum

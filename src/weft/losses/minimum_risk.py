@@ -84,9 +84,12 @@ class MinimumRiskLoss:
             return memory.keys.new_zeros(())
         counts = [len(outputs) for outputs in candidates]
         log_probs = self._log_probs(model, memory, batch, candidates)
-        costs = log_probs.new_tensor(self._costs(batch.target, candidates))
-        pairs = zip(torch.split(log_probs, counts), torch.split(costs, counts), strict=True)
-        return torch.stack([(self.alpha * log_p).softmax(0) @ cost for log_p, cost in pairs]).sum()
+        cost, references = sentence_cost(self.cost), self.context.decode(_target_ids(batch.target))
+        lines = iter(self.context.decode(chain.from_iterable(candidates)))
+        sentences = zip(references, candidates, strict=True)
+        costs = [cost(next(lines), reference) for reference, outputs in sentences for _ in outputs]
+        pairs = zip(torch.split(log_probs, counts), torch.split(log_probs.new_tensor(costs), counts), strict=True)
+        return torch.stack([(self.alpha * log_p).softmax(0) @ row for log_p, row in pairs]).sum()
 
     def _log_probs(
         self, model: Model, memory: Memory, batch: Batch, candidates: Sequence[Sequence[TokenIds]]
@@ -101,13 +104,6 @@ class MinimumRiskLoss:
         log_probs = token_log_probs(model.head, hidden, outputs.data[outputs.mask], self.chunk_size)
         return group_sums(log_probs, outputs.mask.nonzero()[:, 0], len(rows))
 
-    def _costs(self, target: Padded, candidates: Sequence[Sequence[TokenIds]]) -> list[float]:
-        cost = sentence_cost(self.cost)
-        references = self.context.decode(_target_ids(target))
-        lines = iter(self.context.decode(chain.from_iterable(candidates)))
-        pairs = zip(references, candidates, strict=True)
-        return [cost(next(lines), reference) for reference, outputs in pairs for _ in outputs]
-
 
 @torch.no_grad()
 def sample_outputs(model: Model, source: Padded, samples: int, limit: Tensor) -> list[list[TokenIds]]:
@@ -118,12 +114,10 @@ def sample_outputs(model: Model, source: Padded, samples: int, limit: Tensor) ->
         output, after = model.step(tokens, state)
         return output._replace(attention=None), after  # the search would keep the attention of every output
 
-    def pick(log_probs: Tensor, sentences: Tensor, length: int) -> Tensor:  # noqa: ARG001 (interface)
-        return sample_from_logits(log_probs)
-
     with evaluation_mode(model):
         state = model.start(model.encode(source)).select(rows, rows)
-        found = search_single(step, state, limit[rows], pick)  # an empty list where all tokens have probability 0
+        # An empty list where all tokens have probability 0.
+        found = search_single(step, state, limit[rows], lambda log_probs, *_: sample_from_logits(log_probs))
     return [
         [hypothesis.tokens for hypothesis in chain.from_iterable(found[first : first + samples])]
         for first in range(0, len(found), samples)
@@ -141,6 +135,5 @@ def evaluation_mode(model: Model) -> Iterator[None]:
 
 
 def _target_ids(target: Padded) -> list[TokenIds]:
-    """Return the tokens of each row, without EOS."""
     lengths = (target.lengths() - 1).tolist()
     return [tuple(row[:length]) for row, length in zip(target.data.tolist(), lengths, strict=True)]

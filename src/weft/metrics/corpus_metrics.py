@@ -55,8 +55,11 @@ def metric_statistics(
 ) -> dict[str, SufficientStatistics]:
     """Return the statistics of each of the named metrics."""
     check_segments(lines)
-    chosen = {name: _find_metric(name) for name in metrics}
-    return {name: metric.measure(lines, options) for name, metric in chosen.items()}
+    for name in metrics:
+        if name not in METRICS:
+            hint = did_you_mean(name, METRICS)
+            raise UserError(f"unknown metric {quote(name)}{hint} (use one of {', '.join(METRICS)})")
+    return {name: METRICS[name].measure(lines, options) for name in metrics}
 
 
 def evaluate(lines: Segments, metrics: Sequence[str], options: MetricOptions = DEFAULT_OPTIONS) -> list[MetricScore]:
@@ -84,13 +87,6 @@ def make_score(name: str, statistics: SufficientStatistics, sampled: BootstrapSc
 def check_metrics(metrics: Sequence[str], options: MetricOptions) -> None:
     """Raise UserError for a wrong name or option before the outputs are computed, which may take long."""
     metric_statistics(Segments([""], [[""]], [""]), metrics, options)
-
-
-def _find_metric(name: str) -> CorpusMetric:
-    if name not in METRICS:
-        hint = did_you_mean(name, METRICS)
-        raise UserError(f"unknown metric {quote(name)}{hint} (use one of {', '.join(METRICS)})")
-    return METRICS[name]
 
 
 def is_better(name: str, new: float, old: float | None) -> bool:

@@ -167,13 +167,8 @@ def _format_unit(unit: str | None) -> str:
 
 def _describe_edit(edit: EditOperation, costs: EditCosts) -> str:
     source, target = _format_unit(edit.source), _format_unit(edit.target)
-    match edit.kind:
-        case "substitute":
-            return f"substitute {target} for {source}: {costs.substitute:g}"
-        case "delete":
-            return f"delete {source}: {costs.delete:g}"
-        case _:
-            return f"insert {target}: {costs.insert:g}"
+    units = {"substitute": f"{target} for {source}", "delete": source, "insert": target}[edit.kind]
+    return f"{edit.kind} {units}: {getattr(costs, edit.kind):g}"
 
 
 def _align_right(rows: Sequence[Sequence[str]]) -> list[str]:

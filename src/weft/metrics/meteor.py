@@ -5,9 +5,10 @@ found by beam search, and the score with its fragmentation penalty.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -24,7 +25,6 @@ Positions: TypeAlias = frozenset[int]  # in the reference
 
 ALPHA, BETA, GAMMA = 0.9, 3.0, 0.5
 BEAM_WIDTH = 64
-METEOR_COLUMNS = ("matches", "output words", "reference words", "chunks")
 
 
 def read_synonyms(path: Path) -> Synonyms:
@@ -51,10 +51,6 @@ class UnigramAlignment(NamedTuple):
         """Order by the most matches, then the earliest stages, the fewest chunks, the closest positions."""
         return -len(self.used), self.stages, self.chunks, self.distance
 
-    def future(self) -> tuple[Positions, int | None]:
-        """Everything that later words depend on."""
-        return self.used, self.positions[-1]
-
     def match(self, position: int, stage: int) -> UnigramAlignment:
         starts_chunk = not self.positions or self.positions[-1] != position - 1
         return UnigramAlignment(
@@ -64,34 +60,6 @@ class UnigramAlignment(NamedTuple):
             self.chunks + starts_chunk,
             self.distance + abs(len(self.positions) - position),
         )
-
-    def skip(self) -> UnigramAlignment:
-        return self._replace(positions=(*self.positions, None))
-
-
-class _OutputWord(NamedTuple):
-    """A word of the output and the words that it may be matched with."""
-
-    text: str
-    stages: Mapping[int, int]  # matching positions in the reference, and the stage of the match
-    later: Counter[str]  # the words after it
-    later_positions: Positions  # where one of these may match
-
-    def extend(
-        self, partial: UnigramAlignment, reference: Sequence[str], occurrences: Mapping[str, set[int]]
-    ) -> list[UnigramAlignment]:
-        """Match the word with each available position; skip it only if that may help a later word.
-
-        occurrences: the positions of each reference word. Positions are reserved for later words that equal it.
-        """
-        available = []
-        for position in self.stages:
-            other = reference[position]
-            free = occurrences[other] - partial.used
-            if position in free and (other == self.text or len(free) > self.later[other]):
-                available.append(position)
-        matched = [partial.match(position, self.stages[position]) for position in available]
-        return matched if available and self.later_positions.isdisjoint(available) else [*matched, partial.skip()]
 
 
 def align_unigrams(output: Sequence[str], reference: Sequence[str], stages: Sequence[MatchKeys]) -> UnigramAlignment:
@@ -104,27 +72,37 @@ def align_unigrams(output: Sequence[str], reference: Sequence[str], stages: Sequ
     occurrences: defaultdict[str, set[int]] = defaultdict(set)
     for position, other in enumerate(reference):
         occurrences[other].add(position)
+    matches = _match_stages(output, reference, stages)
+    later_words = Counter(output)  # after the current one
+    later_matches = Counter(chain.from_iterable(matches))  # how many of them may match each position
+
+    def extend(partial: UnigramAlignment, word: str, stages: Mapping[int, int]) -> Iterator[UnigramAlignment]:
+        """Match the word with each available position; skip it only if that may help a later word.
+
+        Positions are reserved for later words that equal the reference word there.
+        """
+        available = []
+        for position in stages:
+            other = reference[position]
+            free = occurrences[other] - partial.used
+            if position in free and (other == word or len(free) > later_words[other]):
+                available.append(position)
+                yield partial.match(position, stages[position])
+        if not available or not later_matches.keys().isdisjoint(available):
+            yield partial._replace(positions=(*partial.positions, None))
+
     partials = [UnigramAlignment()]
-    for word in _output_words(output, reference, stages):
+    for word, positions in zip(output, matches, strict=True):
+        later_words[word] -= 1
+        later_matches -= Counter(positions.keys())  # drops those that reach 0
         best: dict[tuple[Positions, int | None], UnigramAlignment] = {}
         for partial in partials:
-            for longer in word.extend(partial, reference, occurrences):
-                old = best.setdefault(longer.future(), longer)
-                if longer.rank() < old.rank():
-                    best[longer.future()] = longer
+            for longer in extend(partial, word, positions):
+                future = longer.used, longer.positions[-1]  # everything that later words depend on
+                if future not in best or longer.rank() < best[future].rank():
+                    best[future] = longer
         partials = sorted(best.values(), key=UnigramAlignment.rank)[:BEAM_WIDTH]
     return partials[0]
-
-
-def _output_words(output: Sequence[str], reference: Sequence[str], stages: Sequence[MatchKeys]) -> list[_OutputWord]:
-    later: Counter[str] = Counter()
-    later_positions: Positions = frozenset()
-    words = []
-    for text, matches in zip(reversed(output), reversed(_match_stages(output, reference, stages)), strict=True):
-        words.append(_OutputWord(text, matches, later.copy(), later_positions))
-        later[text] += 1
-        later_positions = later_positions.union(matches)
-    return words[::-1]
 
 
 def _match_stages(
@@ -152,15 +130,16 @@ def meteor(lines: Segments, options: MetricOptions) -> SufficientStatistics:
     stages: list[MatchKeys] = [lambda word: frozenset([word]), lambda word: frozenset([stem(word)])]
     if synonyms.sets:
         stages.append(synonyms.of)
-    rows = []
-    for line, references in zip(*lines.lower()[:2], strict=True):
+    rows, lowercase = [], MetricOptions(lowercase=True)
+    for line, references in zip(*lines.normalized(lowercase)[:2], strict=True):
         counts = [_alignment_counts(split(line), split(reference), stages) for reference in references]
         rows.append(max(counts, key=lambda row: _meteor_score(np.array(row))))
     parts = [f"tok:{options.tokenize}", f"stem:{options.stem}", f"syn:{synonyms.name}"]
     parts.append(f"a:{ALPHA:g}|b:{BETA:g}|g:{GAMMA:g}")
     parts.append(f"snowballstemmer:{version('snowballstemmer')}|weft:{version('weft')}")
-    signature = format_signature(lines, MetricOptions(lowercase=True), *parts)
-    return SufficientStatistics(np.array(rows, dtype=np.float64), _meteor_score, signature, METEOR_COLUMNS)
+    columns = ("matches", "output words", "reference words", "chunks")
+    signature = format_signature(lines, lowercase, *parts)
+    return SufficientStatistics(np.array(rows, dtype=np.float64), _meteor_score, signature, columns)
 
 
 def _stemmer(name: str) -> Callable[[str], Hashable]:

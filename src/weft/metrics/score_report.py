@@ -59,15 +59,12 @@ def score_to_dict(score: MetricScore) -> dict[str, object]:
 
 def format_comparison(comparison: Comparison) -> str:
     """Return a table for each metric, one for the lengths of lines, one for the frequencies of words."""
-    lines = len(comparison.data.references)
+    lines, names = len(comparison.data.references), comparison.names()
     blocks = [
         [f"{lines:,} {'line' if lines == 1 else 'lines'}; {comparison.describe_method()}"],
         *(_format_metric(results) for results in comparison.results.values()),
-        [comparison.length_title(), *_format_buckets(comparison.lengths, "lines", comparison.names())],
-        [
-            f"{comparison.frequency_title()} (F-score)",
-            *_format_buckets(comparison.frequencies, "words", comparison.names()),
-        ],
+        [comparison.length_title(), *_format_buckets(comparison.lengths, "lines", names)],
+        [f"{comparison.frequency_title()} (F-score)", *_format_buckets(comparison.frequencies, "words", names)],
     ]
     return "\n\n".join("\n".join(block) for block in blocks)
 

@@ -49,16 +49,15 @@ class Segments(NamedTuple):
     references: Sequence[Sequence[str]]
     sources: Sequence[str] | None = None
 
-    def lower(self) -> Segments:
+    def normalized(self, options: MetricOptions) -> Segments:
+        """Return the lines in lower case if the options say so."""
+        if not options.lowercase:
+            return self
         return Segments(
             [line.lower() for line in self.hypotheses],
             [[line.lower() for line in row] for row in self.references],
             None if self.sources is None else [line.lower() for line in self.sources],
         )
-
-    def normalized(self, options: MetricOptions) -> Segments:
-        """Return the lines in lower case if the options say so."""
-        return self.lower() if options.lowercase else self
 
 
 def check_segments(lines: Segments) -> None:

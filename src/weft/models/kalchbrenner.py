@@ -48,7 +48,10 @@ class KalchbrennerEncoder(nn.Module):
             applies = count >= kernel.width
             columns = torch.where(applies[:, None, None], kernel(columns), columns)
             count = torch.where(applies, count - kernel.width + 1, count)
-        s = self._merge(columns, count)
+        columns = columns[..., : self.tops.shape[-1]]  # no more of them are left than there are kernels
+        unused = torch.arange(columns.shape[-1], device=count.device) >= count[:, None]
+        weights = self.tops[count - 1, :, : columns.shape[-1]].masked_fill(unused[:, None], 0.0)
+        s = torch.tanh((columns * weights).sum(-1))  # [B,D]
         return Memory(s[:, None], s[:, None], x.mask[:, :1], (((s,),),))
 
     def _kernels_for(self, columns: int) -> Iterator["NarrowConvolution"]:
@@ -57,13 +60,6 @@ class KalchbrennerEncoder(nn.Module):
             yield self.kernels[number]
             columns -= self.kernels[number].width - 1
             number = min(number + 1, len(self.kernels) - 1)
-
-    def _merge(self, columns: Tensor, count: Tensor) -> Tensor:
-        """Merge the first `count` columns of each row, at most as many as there are kernels: [B,D]."""
-        columns = columns[..., : self.tops.shape[-1]]
-        unused = torch.arange(columns.shape[-1], device=count.device) >= count[:, None]
-        weights = self.tops[count - 1, :, : columns.shape[-1]].masked_fill(unused[:, None], 0.0)
-        return torch.tanh((columns * weights).sum(-1))
 
 
 class NarrowConvolution(nn.Module):

@@ -1,6 +1,6 @@
 """The Transformer's encoder and decoder. Vaswani et al. 2017, section 3.1."""
 
-from typing import NamedTuple, cast
+from typing import cast
 
 from torch import Tensor, nn
 
@@ -149,20 +149,13 @@ class TransformerDecoder(nn.Module):
     def forward(self, x: Tensor, state: State) -> tuple[DecoderOutput, State]:
         carry: list[KeyValueCache] = []
         for number, (layer, prepared, cache) in enumerate(zip(self.layers, state.memory, state.carry, strict=True)):
-            x, weights, extended = layer(x, prepared, cache)
-            tracing.record_tensor(f"decoder.{number}.self_attention", weights.own)
-            if weights.cross is not None:
-                tracing.record_tensor(f"decoder.{number}.cross_attention", weights.cross)
+            x, own_weights, cross_weights, extended = layer(x, prepared, cache)
+            tracing.record_tensor(f"decoder.{number}.self_attention", own_weights)
+            if cross_weights is not None:
+                tracing.record_tensor(f"decoder.{number}.cross_attention", cross_weights)
             carry.append(extended)
-        attention = None if weights.cross is None else weights.cross.mean(1)
+        attention = None if cross_weights is None else cross_weights.mean(1)
         return DecoderOutput(self.norm(x), attention), State(state.memory, tuple(carry))
-
-
-class DecoderLayerWeights(NamedTuple):
-    """Attention weights of a layer: over the steps so far [N,H,T,T] and, if there is one, over the memory [N,H,T,S]."""
-
-    own: Tensor
-    cross: Tensor | None
 
 
 class TransformerDecoderLayer(nn.Module):
@@ -190,7 +183,8 @@ class TransformerDecoderLayer(nn.Module):
 
     def forward(
         self, x: Tensor, prepared: TensorTree, cache: KeyValueCache
-    ) -> tuple[Tensor, DecoderLayerWeights, KeyValueCache]:
+    ) -> tuple[Tensor, Tensor, Tensor | None, KeyValueCache]:
+        """Return the next layer's input, the weights over the steps so far and over the memory, and the cache."""
         y, own_weights, extended = self.self_attention.extend(self.self_attention_residual.prepare(x), cache)
         x, cross_weights = self.self_attention_residual.add(x, y), None
         if self.cross_attention is not None and self.cross_attention_residual is not None:
@@ -198,4 +192,4 @@ class TransformerDecoderLayer(nn.Module):
             y, cross_weights, _ = self.cross_attention(query, cast(PreparedMemory, prepared), ())
             x = self.cross_attention_residual.add(x, y)
         x = self.feedforward_residual.add(x, self.feedforward(self.feedforward_residual.prepare(x)))
-        return x, DecoderLayerWeights(own_weights, cross_weights), extended
+        return x, own_weights, cross_weights, extended

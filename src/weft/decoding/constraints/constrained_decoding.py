@@ -155,10 +155,9 @@ def _new_exclusions(
     request: Request, constraints: TokenConstraints, hypotheses: Sequence[Hypothesis], tokenizer: PhraseTokenizer
 ) -> list[TokenPhrase]:
     """The tokens that spell excluded phrases in any of the hypotheses, unless they are excluded already."""
-    phrases = [tokenizer.normalize(phrase) for phrase in request.exclude]
     matched = (
         match
-        for phrase in phrases
+        for phrase in map(tokenizer.normalize, request.exclude)
         for hypothesis in hypotheses
         for match in _matched_phrases(phrase, hypothesis.tokens, tokenizer)
     )
@@ -222,9 +221,7 @@ def check_constraints(
         tokens, constraints.requirements, tokenizer.continuation_mask, limit, constraints.ordered
     )
     checks = zip(request.include, _inclusions_met(include, request.ordered, text), outcomes, strict=True)
-    results += [
-        ConstraintCheck("include", phrases, met, forced=met and outcome.forced) for phrases, met, outcome in checks
-    ]
+    results += [ConstraintCheck("include", phrases, met, met and forced) for phrases, met, (_, forced) in checks]
     results += [
         ConstraintCheck("exclude", (phrase,), not contains_phrase(tokenizer.normalize(phrase), text))
         for phrase in request.exclude

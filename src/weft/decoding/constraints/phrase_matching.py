@@ -71,13 +71,6 @@ class PhraseBatch(NamedTuple):
         return (matches * torch.arange(1, matches.shape[-1] + 1, device=matches.device)).amax(-1)
 
 
-class _ExclusionCarry(NamedTuple):
-    """The state of each hypothesis."""
-
-    matches: Tensor  # [N,P,L]
-    fed: Tensor  # [N], number of tokens so far, BOS included
-
-
 def exclude_phrases(
     step: StepFunction, state: State, excluded: Sequence[Sequence[TokenPhrase]], continues: Tensor, limit: Tensor
 ) -> tuple[StepFunction, State]:
@@ -92,17 +85,17 @@ def exclude_phrases(
 
     def constrain(output: StepOutput, tokens: Tensor, own: State) -> tuple[StepOutput, TensorTree]:
         phrases, limits = cast(tuple[PhraseBatch, Tensor], own.memory)
-        phrases, carry = phrases.for_hypotheses(len(tokens)), cast(_ExclusionCarry, own.carry)
-        carry = _ExclusionCarry(phrases.advance(carry.matches, tokens), carry.fed + 1)
-        remaining = repeat_per_hypothesis(limits, len(tokens)) + 1 - carry.fed
-        must_continue = (phrases.complete(carry.matches) & phrases.bounded).any(1)
+        phrases, (matches, fed) = phrases.for_hypotheses(len(tokens)), cast(tuple[Tensor, Tensor], own.carry)
+        matches, fed = phrases.advance(matches, tokens), fed + 1  # [N,P,L]; [N], number of tokens so far with BOS
+        remaining = repeat_per_hypothesis(limits, len(tokens)) + 1 - fed
+        must_continue = (phrases.complete(matches) & phrases.bounded).any(1)
         forbidden = must_continue[:, None] & ~continues
-        forbidden = forbidden | mask_of_tokens(_last_tokens(phrases, carry.matches, remaining), forbidden)
-        return output._replace(log_probs=output.log_probs.masked_fill(forbidden, NEG_INF)), carry
+        forbidden = forbidden | mask_of_tokens(_last_tokens(phrases, matches, remaining), forbidden)
+        return output._replace(log_probs=output.log_probs.masked_fill(forbidden, NEG_INF)), (matches, fed)
 
     phrases = PhraseBatch.from_rows(excluded, limit.device)
-    carry = _ExclusionCarry(phrases.no_matches(), torch.zeros_like(limit))
-    return wrap_step(step, state, State((phrases, limit), carry), constrain)
+    own = State((phrases, limit), (phrases.no_matches(), torch.zeros_like(limit)))
+    return wrap_step(step, state, own, constrain)
 
 
 def _last_tokens(phrases: PhraseBatch, matches: Tensor, remaining: Tensor) -> Tensor:

@@ -99,19 +99,14 @@ class PhraseTokenizer:
         (alone,), (repeated,) = self.tokenizer.encode([phrase]), self.tokenizer.encode([f"{phrase} {phrase}"])
         spaced = _without_prefix(repeated, alone) or alone
         encodings = [alone] if spaced == alone else [[BOS, *alone], spaced]
-        if not continues_word(phrase[0]):
-            encodings.append(self._encode_unspaced(phrase))
+        if not continues_word(phrase[0]):  # it may follow a letter or punctuation without a space
+            before = "(" if phrase[0].isalnum() else "a"
+            (context,), (both,) = self.tokenizer.encode([before]), self.tokenizer.encode([before + phrase])
+            encodings.append(_without_prefix(both, context))
         known = [tokens for tokens in encodings if tokens and self.tokenizer.unknown_id not in tokens]
         if known and all(tokens[0] == BOS for tokens in known):  # the space is unknown, so an output is one word
             known.append(alone)
         return list(dict.fromkeys(map(tuple, known))), spaced != alone
-
-    def _encode_unspaced(self, phrase: str) -> list[int]:
-        """The encoding after punctuation, or after a letter if it begins with punctuation; [] if it has no tokens
-        of its own there."""
-        before = "(" if phrase[0].isalnum() else "a"
-        (alone,), (both,) = self.tokenizer.encode([before]), self.tokenizer.encode([before + phrase])
-        return _without_prefix(both, alone)
 
 
 def _without_prefix(row: list[int], prefix: list[int]) -> list[int]:

@@ -108,7 +108,14 @@ def parse_request(line: str) -> Request:
 
 def request_from_dict(node: dict[str, Any]) -> Request:
     """Check an object whose keys are fields of a request."""
-    prefix, include, protect = _text_field(node, "prefix", ""), _include_field(node), _phrases_field(node, "protect")
+    prefix, include, ordered = _text_field(node, "prefix", ""), node.get("include", []), node.get("ordered", False)
+    if not isinstance(include, list):
+        raise UserError(f'"include" must be a list of phrases like ["Haus", ["Mann", "Herr"]], got {quote(include)}')
+    if not isinstance(ordered, bool):
+        raise UserError(f'"ordered" must be true or false, got {quote(ordered)}')
+    if ordered and not include:
+        raise UserError('"ordered" needs phrases in "include", which is missing')
+    protect = _phrases_field(node, "protect")
     try:
         kinds = parse_span_kinds(protect)
     except UserError as error:
@@ -117,8 +124,8 @@ def request_from_dict(node: dict[str, Any]) -> Request:
         _text_field(node, "text", None),
         prefix,
         _prefix_bias_field(node, prefix),
-        include,
-        len(include) if _ordered_field(node) else 0,
+        tuple(_phrase_list([item] if isinstance(item, str) else item, "include") for item in include),
+        len(include) if ordered else 0,
         _phrases_field(node, "exclude"),
         _phrase_list(node["vocabulary"], "vocabulary") if node.get("vocabulary") is not None else None,
         kinds,
@@ -144,22 +151,6 @@ def _prefix_bias_field(node: dict[str, Any], prefix: str) -> float | None:
     if not prefix:
         raise UserError('"prefix_bias" needs a "prefix", which is missing')
     return float(value)
-
-
-def _ordered_field(node: dict[str, Any]) -> bool:
-    value = node.get("ordered", False)
-    if not isinstance(value, bool):
-        raise UserError(f'"ordered" must be true or false, got {quote(value)}')
-    if value and not node.get("include"):
-        raise UserError('"ordered" needs phrases in "include", which is missing')
-    return value
-
-
-def _include_field(node: dict[str, Any]) -> tuple[tuple[str, ...], ...]:
-    value = node.get("include", [])
-    if not isinstance(value, list):
-        raise UserError(f'"include" must be a list of phrases like ["Haus", ["Mann", "Herr"]], got {quote(value)}')
-    return tuple(_phrase_list([item] if isinstance(item, str) else item, "include") for item in value)
 
 
 def _phrases_field(node: dict[str, Any], name: str) -> tuple[str, ...]:

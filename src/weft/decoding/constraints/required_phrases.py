@@ -51,6 +51,8 @@ class RequiredPhrases(NamedTuple):
         continues [V]: the tokens that continue the word before them.
         """
         flat = [[phrase for requirement in row for phrase in requirement] for row in rows]
+        owners = [[number for number, requirement in enumerate(row, 1) for _ in requirement] for row in rows]
+        numbers = torch.arange(1, max(map(len, rows)) + 1)[:, None]  # [R,1], none of which is the padding of owners
         shortest = [[shortest_length(requirement) for requirement in row] for row in rows]
         predecessors = [
             requirement_predecessors([frozenset(requirement) for requirement in row], count)
@@ -60,7 +62,7 @@ class RequiredPhrases(NamedTuple):
         phrases = PhraseBatch.from_rows(flat, limit.device)
         return cls(
             phrases,
-            _alternatives_mask(rows).to(limit.device),
+            (Padded.from_rows(owners).data[:, None, :] == numbers).to(limit.device),
             Padded.from_rows(shortest).data.to(limit.device),
             F.pad(continues[phrases.tokens], (0, 1), value=False),
             Padded.from_rows(predecessors).data.to(limit.device),
@@ -86,13 +88,6 @@ class RequirementProgress(NamedTuple):
     met: Tensor  # [N,R], definitely met requirements
     matches: Tensor  # [N,P,L]; a complete phrase counts as met unless the next token continues its last word
     fed: Tensor  # [N], number of tokens so far, BOS included
-
-
-def _alternatives_mask(rows: Sequence[Sequence[Requirement]]) -> Tensor:
-    """[B,R,P]: the phrases of each requirement, numbered consecutively."""
-    owners = [[number for number, requirement in enumerate(row, 1) for _ in requirement] for row in rows]
-    requirements = torch.arange(1, max(map(len, rows)) + 1)
-    return Padded.from_rows(owners).data[:, None, :] == requirements[:, None]  # no phrase of the padding, which is 0
 
 
 def shortest_length(requirement: Requirement) -> int:
@@ -180,7 +175,10 @@ def require_phrases(
         after = _remaining_after_each_token(required, progress, continues)
         forbidden = _forbidden_tokens(required, progress, after, now, continues)
         log_probs = output.log_probs.masked_fill(forbidden, NEG_INF)
-        return output._replace(log_probs=log_probs, bank_transitions=_bank_transitions(required, after)), progress
+        banks = required.shortest.sum(-1) - after
+        leading = required.alphabet.masked_fill(banks[:, :-2] == banks[:, -2:-1], PAD)
+        transitions = BankTransitions(leading, banks[:, :-2], banks[:, -2])
+        return output._replace(log_probs=log_probs, bank_transitions=transitions), progress
 
     return wrap_step(step, state, State(required, _initial_progress(required)), constrain)
 
@@ -209,24 +207,11 @@ def _forbidden_tokens(
     return forbidden
 
 
-def _bank_transitions(required: RequiredPhrases, after: Tensor) -> BankTransitions:
-    banks = required.shortest.sum(-1) - after
-    other = banks[:, -2:-1]
-    tokens = required.alphabet.masked_fill(banks[:, :-2] == other, PAD)
-    return BankTransitions(tokens, banks[:, :-2], other[:, 0])
-
-
-class RequirementOutcome(NamedTuple):
-    """Whether a requirement is met, and whether its last token was forced because no other would have left room."""
-
-    met: bool
-    forced: bool
-
-
 def requirement_outcomes(
     tokens: Sequence[int], requirements: Sequence[Requirement], continues: Tensor, limit: int, ordered: int = 0
-) -> list[RequirementOutcome]:
-    """Return the outcome of each requirement for an output (without EOS) of `require_phrases` with this limit."""
+) -> list[tuple[bool, bool]]:
+    """Return whether each requirement is met by an output (without EOS) of `require_phrases` with this limit, and
+    whether its last token was forced because no other would have left room."""
     if not requirements:
         return []
     continues = continues.cpu()
@@ -244,4 +229,4 @@ def requirement_outcomes(
         ]
         is_forced = int(_remaining_tokens(required, now)) >= limit - count
         progress = RequirementProgress(*(part[:, 0] for part in now))
-    return [RequirementOutcome(is_met, is_met and was_forced) for is_met, was_forced in zip(met, forced, strict=True)]
+    return [(is_met, is_met and was_forced) for is_met, was_forced in zip(met, forced, strict=True)]

@@ -102,27 +102,16 @@ def read_word_list(path: Path, encode: EncodeLines, vocabulary: int) -> WordTrie
             f"{path}: the model can write none of its words, such as {words[0]}: they have letters that it never saw "
             "(upper and lower case differ)"
         )
-    spaces = {_space_tokens(*both, path) for both in zip(encoded, repeated, strict=True) if both[0]}
-    if len(spaces) > 1:
-        raise _tokenization_error(path)
-    return WordTrie([word for word in encoded if word], spaces.pop(), vocabulary)
-
-
-def _space_tokens(word: Sequence[int], repeated: Sequence[int], path: Path) -> tuple[int, ...] | None:
-    """The tokens between the two words of "word word"; None if the tokenizer cannot write that."""
-    if not repeated:
-        return None
-    space = repeated[len(word) : len(repeated) - len(word)]
-    if [*repeated] != [*word, *space, *word]:
-        raise _tokenization_error(path)
-    return tuple(space)
-
-
-def _tokenization_error(path: Path) -> UserError:
-    return UserError(
-        f"word_list: {path} cannot be used: the target tokenizer encodes a word differently after a space than at the "
-        "start of a line. Word lists need a tokenizer of characters or of whole words"
-    )
+    pairs = [(word, both) for word, both in zip(encoded, repeated, strict=True) if word]
+    # the tokens between the two words of "word word"; None if the tokenizer cannot write that
+    spaces = {tuple(both[len(word) : len(both) - len(word)]) if both else None for word, both in pairs}
+    space = spaces.pop()
+    if spaces or any(both and both != [*word, *(space or ()), *word] for word, both in pairs):
+        raise UserError(
+            f"word_list: {path} cannot be used: the target tokenizer encodes a word differently after a space than at "
+            "the start of a line. Word lists need a tokenizer of characters or of whole words"
+        )
+    return WordTrie([word for word, _ in pairs], space, vocabulary)
 
 
 class WordListConstraint:

@@ -1,5 +1,6 @@
 """A convolutional encoder for any decoder. Gehring et al. 2016."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import Literal
 
@@ -16,6 +17,7 @@ from weft.nn.encoder_memory import Memory, MemorySizes
 from weft.nn.layers import module_list, xavier_init
 
 ConvActivation = Literal["tanh", "relu", "gated"]
+ACTIVATIONS: dict[ConvActivation, Callable[[Tensor], Tensor]] = {"tanh": torch.tanh, "relu": F.relu, "gated": F.glu}
 
 
 class ConvolutionalEncoder(nn.Module):
@@ -90,22 +92,13 @@ class MultiWidthConvLayer(nn.Module):
 
     def __init__(self, input_dim: int, dim: int, kernel_sizes: tuple[int, ...], activation: ConvActivation):
         super().__init__()
-        self.kernel_sizes, self.activation = kernel_sizes, activation
+        self.kernel_sizes, self.activate = kernel_sizes, ACTIVATIONS[activation]
         rows = (2 if activation == "gated" else 1) * (dim // len(kernel_sizes))
         self.convolutions = module_list(nn.Linear(size * input_dim, rows) for size in kernel_sizes)
 
     def forward(self, x: Padded) -> Tensor:
         outputs = [
-            self._activate(convolution(sliding_windows(pad_centered(x, size), size)))
+            self.activate(convolution(sliding_windows(pad_centered(x, size), size)))
             for size, convolution in zip(self.kernel_sizes, self.convolutions, strict=True)
         ]
         return torch.cat(outputs, -1)
-
-    def _activate(self, y: Tensor) -> Tensor:
-        match self.activation:
-            case "tanh":
-                return torch.tanh(y)
-            case "relu":
-                return F.relu(y)
-            case "gated":
-                return F.glu(y, -1)

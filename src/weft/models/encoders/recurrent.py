@@ -80,9 +80,14 @@ class RecurrentEncoderLayer(nn.Module):
         self.project = nn.Linear(2 * width, width) if self.merge == "project" else nn.Identity()
 
     def forward(self, x: Padded) -> tuple[Tensor, tuple[CellStates, ...]]:
-        pairs = zip(self.cells, self.backward_flags, strict=True)
-        outputs, states = zip(*(run_direction(cell, x, backward=backward) for cell, backward in pairs), strict=True)
-        return self._merge(*(output.data for output in outputs)), states
+        outputs, states = [], []
+        for cell, backward in zip(self.cells, self.backward_flags, strict=True):
+            # A backward cell reads the reversed sequence, so padding is still at the end.
+            with tracing.trace_scope("backward" if backward else "forward"):
+                output, carry = cell.run(x.reverse() if backward else x, cell.start(zero_states(cell, x.data)))
+            outputs.append(output.reverse().data if backward else output.data)
+            states.append(cell.states(carry))
+        return self._merge(*outputs), tuple(states)
 
     def _merge(self, *outputs: Tensor) -> Tensor:
         match self.merge:
@@ -94,13 +99,3 @@ class RecurrentEncoderLayer(nn.Module):
                 return outputs[0] + outputs[1]
             case "mean":
                 return (outputs[0] + outputs[1]) / 2
-
-
-def run_direction(cell: RecurrentCell, x: Padded, *, backward: bool) -> tuple[Padded, CellStates]:
-    """Run the cell in one direction; outputs are at the positions of their inputs.
-
-    A backward cell reads the reversed sequence, so padding is still at the end.
-    """
-    with tracing.trace_scope("backward" if backward else "forward"):
-        outputs, carry = cell.run(x.reverse() if backward else x, cell.start(zero_states(cell, x.data)))
-    return outputs.reverse() if backward else outputs, cell.states(carry)

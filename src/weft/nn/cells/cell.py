@@ -15,7 +15,6 @@ from weft.core.state import TensorTree, tree_where
 from weft.nn.cells.gate_projections import InputProjection, OrthogonalLinear, RecurrentProjection
 
 CellStates = tuple[Tensor, ...]  # each [N,·], with the widths `state_dims`
-WeightAndBias = tuple[Tensor, Tensor]
 
 
 class RecurrentCell(Protocol):
@@ -60,7 +59,7 @@ class RecurrentCell(Protocol):
 class StandardCell(nn.Module):
     """The base of cells that carry their states as they are and for which torch has a kernel.
 
-    is_fused: whether the settings are those of the kernel.
+    kernel: torch.lstm, torch.gru or torch.rnn_tanh. is_fused: whether the settings are those of the kernel.
     """
 
     inputs: InputProjection
@@ -83,9 +82,26 @@ class StandardCell(nn.Module):
     def run(self, x: Padded, carry: TensorTree) -> tuple[Padded, TensorTree]:
         if not self.is_fused or tracing.is_tracing():
             return run_stepwise(cast(RecurrentCell, self), x, carry)
+        input_weight, input_bias = _weight_and_bias(self.inputs.input)
         weights, biases = zip(*(_weight_and_bias(part.matrix) for part in self.recurrent_projections()), strict=True)
-        recurrence = (weights[0], biases[0]) if len(weights) == 1 else (torch.cat(weights), torch.cat(biases))
-        return run_fused(self.kernel, x, cast(CellStates, carry), _weight_and_bias(self.inputs.input), recurrence)
+        weight, bias = (weights[0], biases[0]) if len(weights) == 1 else (torch.cat(weights), torch.cat(biases))
+        packed = pack_padded_sequence(x.data, x.lengths().cpu(), batch_first=True, enforce_sorted=False)
+        order, back = cast(Tensor, packed.sorted_indices), cast(Tensor, packed.unsorted_indices)
+        first = [state.index_select(0, order)[None] for state in self.states(carry)]
+        outputs, *last = self.kernel(
+            packed.data,
+            packed.batch_sizes,
+            first if len(first) > 1 else first[0],
+            [input_weight, weight, input_bias, bias],
+            True,  # biases
+            1,  # layers
+            0.0,  # dropout
+            torch.is_grad_enabled(),  # training: otherwise cuDNN does not keep what backward needs
+            False,  # bidirectional
+        )
+        sequence = PackedSequence(outputs, packed.batch_sizes, order, back)
+        padded, _ = pad_packed_sequence(sequence, batch_first=True, total_length=x.data.shape[1])
+        return x.with_data(padded), tuple(state[0].index_select(0, back) for state in last)
 
 
 def zero_states(cell: RecurrentCell, like: Tensor) -> CellStates:
@@ -103,29 +119,6 @@ def run_stepwise(cell: RecurrentCell, x: Padded, carry: TensorTree) -> tuple[Pad
     return x.with_data(torch.stack(outputs, 1)), carry
 
 
-def run_fused(
-    kernel: Callable[..., Any], x: Padded, states: CellStates, inputs: WeightAndBias, recurrence: WeightAndBias
-) -> tuple[Padded, CellStates]:
-    """Implement `RecurrentCell.run` with torch.lstm, torch.gru or torch.rnn_tanh."""
-    packed = pack_padded_sequence(x.data, x.lengths().cpu(), batch_first=True, enforce_sorted=False)
-    order, back = cast(Tensor, packed.sorted_indices), cast(Tensor, packed.unsorted_indices)
-    first = [state.index_select(0, order)[None] for state in states]
-    outputs, *last = kernel(
-        packed.data,
-        packed.batch_sizes,
-        first if len(first) > 1 else first[0],
-        [inputs[0], recurrence[0], inputs[1], recurrence[1]],
-        True,  # biases
-        1,  # layers
-        0.0,  # dropout
-        torch.is_grad_enabled(),  # training: otherwise cuDNN does not keep what backward needs
-        False,  # bidirectional
-    )
-    sequence = PackedSequence(outputs, packed.batch_sizes, order, back)
-    padded, _ = pad_packed_sequence(sequence, batch_first=True, total_length=x.data.shape[1])
-    return x.with_data(padded), tuple(state[0].index_select(0, back) for state in last)
-
-
-def _weight_and_bias(module: nn.Linear | OrthogonalLinear) -> WeightAndBias:
+def _weight_and_bias(module: nn.Linear | OrthogonalLinear) -> tuple[Tensor, Tensor]:
     weight = module.weight
     return weight, weight.new_zeros(len(weight)) if module.bias is None else module.bias
