@@ -30,7 +30,7 @@ from weft.inference.translator import Translator
 from weft.metrics.corpus_metrics import evaluate_with_intervals
 from weft.metrics.scores import Segments
 from weft.text.lexical_shortlist import ShortlistSize
-from weft.text.protected_spans import SpanKind
+from weft.text.span_patterns import SpanKind
 from weft.training.data_preparation import PreparedData, prepare_data
 from weft.training.distributed import CPU_RANK
 from weft.training.progress import ProgressDisplay

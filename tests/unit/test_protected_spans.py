@@ -17,10 +17,10 @@ from weft.decoding.constraints.request import Request, parse_request
 from weft.decoding.greedy import GreedySearch
 from weft.decoding.search import Search
 from weft.inference.loader import make_frame_decoder
+from weft.inference.placeholders import report_protected_spans, require_spans
 from weft.inference.postprocessor import OutputOptions
-from weft.inference.span_protection import report_protected_spans, require_spans
 from weft.inference.translator import Translator
-from weft.text.protected_spans import SPAN_KINDS, SPAN_PATTERNS, find_spans, parse_span_kinds, spans_preserved
+from weft.text.span_patterns import SPAN_KINDS, SPAN_PATTERNS, find_spans, parse_span_kinds, spans_preserved
 from weft.text.tokenizer_training import BPETokenizerTrainer, TokenizerTrainer, WordTokenizerTrainer
 from weft.text.word_alignment import word_index_pairs
 

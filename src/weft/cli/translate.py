@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from weft.inference.ensemble import EnsembleOptions
     from weft.inference.postprocessor import OutputOptions
     from weft.inference.translator import Translator
-    from weft.text.protected_spans import SpanKind
+    from weft.text.span_patterns import SpanKind
 
 EnsembleMean = Literal["probabilities", "log-probabilities"]
 
@@ -199,7 +199,7 @@ def _make_reader(glossary: Path | None, prefix: str | None, json_input: bool, pr
 
 def parse_protect(protect: str | None) -> "tuple[SpanKind, ...]":
     """Parse the kinds of spans of --protect."""
-    from weft.text.protected_spans import SPAN_KINDS, parse_span_kinds
+    from weft.text.span_patterns import SPAN_KINDS, parse_span_kinds
 
     if protect is None:
         return ()

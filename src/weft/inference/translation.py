@@ -16,7 +16,7 @@ from weft.text.word_alignment import word_index_pairs
 if TYPE_CHECKING:
     from weft.decoding.constraints.constrained_decoding import ConstraintCheck
     from weft.inference.translation_analysis import TranslationAnalysis
-    from weft.text.protected_spans import SpanKind
+    from weft.text.span_patterns import SpanKind
     from weft.text.word_alignment import WordLink
 
 MAX_REPR_CHARACTERS = 60  # of a line in a repr

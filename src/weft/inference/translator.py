@@ -42,8 +42,8 @@ from weft.inference.backends import batch_by_length, process_windows
 from weft.inference.ensemble import SINGLE_MODEL, Ensemble
 from weft.inference.mbr import MBRSelector
 from weft.inference.parallel_batches import BatchWorkers, cancellable_step, make_batch_workers
+from weft.inference.placeholders import translate_with_protected_spans
 from weft.inference.postprocessor import DEFAULT_OUTPUT, OutputOptions, Postprocessor, token_candidates
-from weft.inference.span_protection import translate_with_protected_spans
 from weft.inference.step_functions import model_steps, shortlist_steps
 from weft.inference.translation import EMPTY_OUTPUT, FAILED_OUTPUT, Translation, translate_paragraphs
 from weft.inference.translation_analysis import TranslationAnalysis

@@ -14,7 +14,7 @@ import numpy as np
 from weft.core.errors import UserError
 from weft.metrics.bleu import bleu_word_splitter
 from weft.metrics.scores import FloatArray, MetricOptions, Segments, SufficientStatistics, format_signature, percent
-from weft.text.protected_spans import SpanKind, find_spans
+from weft.text.span_patterns import SpanKind, find_spans
 
 ADDRESS_KINDS: tuple[SpanKind, ...] = ("urls", "emails")
 NUMBER_PATTERN = re.compile(r"\d+(?:[.,:'’\u00a0\u202f]\d+)*")

@@ -23,7 +23,7 @@ from weft.serve.libretranslate import check_text_limits
 from weft.serve.limits import ServerLimits
 from weft.serve.model_pool import ModelPool, ServedModel
 from weft.serve.schemas import ModelRecord, ReloadResponse, TranslateResponse
-from weft.text.protected_spans import SpanKind
+from weft.text.span_patterns import SpanKind
 
 MODEL_ERRORS = error_responses(*BODY_ERRORS, 404, 409, 429, 504)
 SingleLine = Annotated[str, Field(pattern=r"^[^\n]*$")]

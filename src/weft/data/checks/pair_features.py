@@ -22,7 +22,7 @@ from weft.data.hashes import hash_lines, hash_pairs
 from weft.data.pair_files import LinePair
 from weft.data.token_cache import SideStatistics, append_array, map_array
 from weft.data.unicode_scripts import line_script
-from weft.text.protected_spans import SPAN_PATTERNS
+from weft.text.span_patterns import SPAN_PATTERNS
 
 CHUNK_ROWS = 4096
 DIGITS = re.compile(r"\d+")

@@ -19,7 +19,7 @@ from weft.data.checks.problem_kinds import PROBLEM_KINDS, Problem
 from weft.data.data_report import SideReport, align_columns, make_side_report
 from weft.data.hashes import blocks
 from weft.data.token_cache import SideStatistics
-from weft.text.protected_spans import SPAN_PATTERNS
+from weft.text.span_patterns import SPAN_PATTERNS
 
 MAX_EXAMPLES = 3
 EXCERPT_WIDTH = 48

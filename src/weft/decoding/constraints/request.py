@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from weft.core.errors import UserError
 from weft.core.formatting import did_you_mean, quote
-from weft.text.protected_spans import SpanKind, parse_span_kinds
+from weft.text.span_patterns import SpanKind, parse_span_kinds
 
 if TYPE_CHECKING:
     from weft.decoding.constraints.glossary import Glossary
@@ -30,7 +30,7 @@ class Request:
     - ordered: how many of the first phrases of `include` must appear in this order.
     - exclude: phrases that the translation does not contain.
     - vocabulary: words whose tokens the translation consists of; None: any tokens.
-    - protect: kinds of spans of the text that are copied unchanged (text/protected_spans.py).
+    - protect: kinds of spans of the text that are copied unchanged (text/span_patterns.py).
     """
 
     text: str

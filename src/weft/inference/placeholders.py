@@ -13,7 +13,7 @@ from weft.core.codec import LineError
 from weft.decoding.constraints.constrained_decoding import ConstraintCheck
 from weft.decoding.constraints.request import Request
 from weft.inference.translation import Alternative, ProtectedSpan, Translation
-from weft.text.protected_spans import SpanMatch, find_spans, spans_preserved
+from weft.text.span_patterns import SpanMatch, find_spans, spans_preserved
 from weft.text.word_alignment import WordLink, word_starts
 
 TRANSLATABLE_TEXT = re.compile(r"\w(?:.*\w)?")  # from the first to the last letter or digit
