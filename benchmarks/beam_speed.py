@@ -37,7 +37,7 @@ from benchmarks.machine import machine
 from benchmarks.peers.environments import FOLDER, NotInstalledError, python_of
 from benchmarks.peers.processes import run
 
-from weft.core.codec import BOS, EOS, NUM_SPECIAL_TOKENS, PAD
+from weft.core.special_tokens import BOS, EOS, NUM_SPECIAL_TOKENS, PAD
 
 BEAM, TOKENS = 5, 15
 SHAPE = Shape()

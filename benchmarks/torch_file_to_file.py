@@ -41,8 +41,8 @@ from benchmarks.peers.environments import FOLDER
 from benchmarks.summary_statistics import format_range
 
 from weft.config.recipe import load_recipe
-from weft.core.codec import BOS, EOS, NUM_SPECIAL_TOKENS, PAD
 from weft.core.errors import UserError
+from weft.core.special_tokens import BOS, EOS, NUM_SPECIAL_TOKENS, PAD
 from weft.text.text_config import train_tokenizers
 from weft.text.tokenizer import Tokenizer, is_tokenizer
 

@@ -42,9 +42,9 @@ from weft.config.recipe import Recipe, load_recipe
 from weft.config.recipe_catalog import RECIPES_FOLDER
 from weft.config.registry import REGISTRY
 from weft.config.serialization import to_dict
-from weft.core.codec import PAD, Vocabulary
 from weft.core.errors import UserError
 from weft.core.seeds import seed_all
+from weft.core.special_tokens import PAD, Vocabulary
 from weft.data.batches import Batch, BatchLoader
 from weft.losses.objective import ObjectiveContext
 from weft.models.build import build_model

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from weft.checkpoints.trained_model import TrainedModel, model_weights, save_model
 from weft.config.recipe import load_recipe
-from weft.core.codec import BOS, EOS, PAD
 from weft.core.seeds import seed_all
+from weft.core.special_tokens import BOS, EOS, PAD
 from weft.inference.loader import load_translator
 from weft.models.build import build_model
 from weft.models.model import Model

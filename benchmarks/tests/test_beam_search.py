@@ -19,7 +19,7 @@ from benchmarks.beam_search.workers.torch_models import fill, pad_batch
 from benchmarks.beam_search.workers.worker import Batches, Decode, run_worker
 from benchmarks.beam_speed import BATCHINGS, Task
 
-from weft.core.codec import NUM_SPECIAL_TOKENS
+from weft.core.special_tokens import NUM_SPECIAL_TOKENS
 from weft.nn.layers import NormPlacement
 
 SHAPE = Shape(layers=2, dim=8, hidden=12, heads=2)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from laws.variants import VOCABULARY
-from weft.core.codec import NUM_SPECIAL_TOKENS
+from weft.core.special_tokens import NUM_SPECIAL_TOKENS
 from weft.losses.objective import ObjectiveContext, TokenCounts
 from weft.models.model import Model
 

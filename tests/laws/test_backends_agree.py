@@ -13,9 +13,9 @@ import torch
 from unit.models import BAHDANAU, CTC, LANGUAGE, TRANSFORMER, save_model_folder, untrained_model
 from weft.checkpoints.model_folder import ModelFolder, read_model_folder
 from weft.checkpoints.trained_model import load_model
-from weft.core.codec import BOS, PAD
 from weft.core.errors import UserError
 from weft.core.padded import Padded
+from weft.core.special_tokens import BOS, PAD
 from weft.decoding.forced_decoding import forced_scores
 from weft.inference.backends import Backend, BackendOptions, select_backend
 from weft.inference.capabilities import unsupported_by_ctranslate2

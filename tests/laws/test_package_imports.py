@@ -11,9 +11,9 @@ DOCUMENT = ROOT.parents[1] / "docs" / "architecture.md"
 
 
 def package_order() -> list[str]:
-    match = re.search(r"^    (core -> .*)$", DOCUMENT.read_text("utf-8"), re.MULTILINE)
+    match = re.search(r"^    core, (?:[a-z]+,?\s+)+", DOCUMENT.read_text("utf-8"), re.MULTILINE)
     assert match is not None
-    return match[1].split(" -> ")
+    return re.findall(r"\w+", match[0])
 
 
 def imported_packages(path: Path) -> set[str]:

@@ -16,7 +16,7 @@ from weft.config.recipe import Recipe, load_recipe
 from weft.config.recipe_catalog import RECIPES_FOLDER
 from weft.config.registry import REGISTRY
 from weft.config.serialization import from_dict, to_dict
-from weft.core.codec import NUM_SPECIAL_TOKENS
+from weft.core.special_tokens import NUM_SPECIAL_TOKENS
 from weft.data.batches import Batch
 from weft.models.build import build_model
 from weft.models.interfaces import Decoder

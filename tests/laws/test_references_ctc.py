@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from weft.core.codec import BOS, EOS, NUM_SPECIAL_TOKENS, SPECIAL_TOKENS
 from weft.core.padded import Padded
+from weft.core.special_tokens import BOS, EOS, NUM_SPECIAL_TOKENS, SPECIAL_TOKENS
 from weft.core.state import FrameOutput, State, StepOutput
 from weft.data.batches import Batch
 from weft.decoding.ctc_alignment import forced_align

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from weft.core.codec import BOS, EOS, PAD
+from weft.core.special_tokens import BOS, EOS, PAD
 from weft.core.state import FrameOutput, Hypothesis
 from weft.decoding.non_autoregressive import PositionwiseDecoder
 from weft.decoding.search import FrameDecoderContext, LanguageModel

@@ -14,8 +14,8 @@ from torch.testing import assert_close
 from laws.numpy_reference import Array, array, softmax
 from laws.objective_context import OBJECTIVE_CONTEXT, decode
 from laws.variants import MODELS, VOCABULARY, batch
-from weft.core.codec import EOS, NUM_SPECIAL_TOKENS
 from weft.core.padded import Padded
+from weft.core.special_tokens import EOS, NUM_SPECIAL_TOKENS
 from weft.data.batches import Batch
 from weft.losses.coverage_loss import CoverageLoss
 from weft.losses.distillation_loss import DistillationLoss

@@ -12,8 +12,8 @@ from torch import Tensor
 
 from laws.variants import VOCABULARY, Variant, batch, model_with, small, variants
 from weft.config.registry import REGISTRY
-from weft.core.codec import EOS
 from weft.core.padded import Padded
+from weft.core.special_tokens import EOS
 from weft.core.state import Hypothesis
 from weft.data.batches import Batch
 from weft.decoding.beam import BeamSearch

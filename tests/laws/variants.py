@@ -16,9 +16,9 @@ import pytest
 import torch
 
 from weft.config.registry import REGISTRY
-from weft.core.codec import SPECIAL_TOKENS
 from weft.core.errors import ConfigError
 from weft.core.padded import Padded
+from weft.core.special_tokens import SPECIAL_TOKENS
 from weft.data.batches import Batch
 from weft.models.build import ModelConfig, build_model
 from weft.models.interfaces import Decoder, Embedder, Encoder, FrameHead

@@ -14,9 +14,9 @@ from torch import Tensor
 
 from unit import models
 from unit.translators import SENTENCE, untrained_translator
-from weft.core.codec import EOS
 from weft.core.errors import UserError
 from weft.core.padded import Padded
+from weft.core.special_tokens import EOS
 from weft.core.state import Hypothesis, State, StepFunction
 from weft.data.batches import Batch
 from weft.decoding.beam import BeamSearch

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from weft.core.codec import BOS, EOS, NUM_SPECIAL_TOKENS, PAD
 from weft.core.padded import Padded
+from weft.core.special_tokens import BOS, EOS, NUM_SPECIAL_TOKENS, PAD
 from weft.data.batches import Batch, BatchLoader
 from weft.data.corpus import Corpus
 from weft.data.data_config import DataConfig

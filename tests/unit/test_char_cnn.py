@@ -3,7 +3,7 @@
 import torch
 from torch.testing import assert_close
 
-from weft.core.codec import SPECIAL_TOKENS
+from weft.core.special_tokens import SPECIAL_TOKENS
 from weft.nn.char_cnn import PAD_CHAR, WORD_END, WORD_START, CharCNN, Highway, vocabulary_characters
 
 WORDS = [*SPECIAL_TOKENS, "ab", "abc", "b", "<pad>"]

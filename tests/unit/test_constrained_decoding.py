@@ -17,8 +17,9 @@ from unit.test_search import Toy
 from unit.translators import SENTENCE, untrained_translator
 from weft.checkpoints.trained_model import TrainedModel
 from weft.config.inference_config import DecodingConfig
-from weft.core.codec import BOS, EOS, Codec
+from weft.core.codec import Codec
 from weft.core.errors import UserError
+from weft.core.special_tokens import BOS, EOS
 from weft.core.state import Hypothesis
 from weft.decoding.beam import BeamSearch
 from weft.decoding.constraints.constrained_decoding import (
@@ -253,6 +254,8 @@ def test_ordered_phrases_are_checked_in_order() -> None:
 def test_phrases_match_whole_words() -> None:
     assert list(phrase_occurrences("Haus", "Haus, Haustür, das Haus")) == [(0, 4), (19, 23)]
     assert not contains_phrase("Haus", "Gartenhaus Haus2 Hausà")
+    assert contains_phrase("ที", "ที ดี")
+    assert not contains_phrase("ที", "ที่")  # a tone mark belongs to the syllable before it
     assert contains_phrase("%", "50% von 3")
     assert contains_phrase("東京", "私は東京に")
     assert list(phrase_occurrences("aa", "aa aaa aa")) == [(0, 2), (7, 9)]

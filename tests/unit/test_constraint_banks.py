@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from unit.test_search import LIMIT, LINES, Toy, fixed
-from weft.core.codec import EOS
+from weft.core.special_tokens import EOS
 from weft.core.state import BankTransitions, State, StepOutput
 from weft.decoding.beam import BeamSearch, bank_candidates, best_candidates
 

@@ -10,9 +10,9 @@ from torch.testing import assert_close
 
 from weft.config.registry import REGISTRY
 from weft.config.serialization import component_from_dict, to_dict
-from weft.core.codec import SPECIAL_TOKENS
 from weft.core.errors import ConfigError
 from weft.core.padded import Padded
+from weft.core.special_tokens import SPECIAL_TOKENS
 from weft.models.build import ModelConfig, build_model
 from weft.models.convs2s import ConvS2SDecoder, ConvS2SEncoder
 from weft.models.decoders.gnmt import GNMTDecoder

@@ -11,9 +11,9 @@ from torch.nn import functional as F
 from laws.objective_context import OBJECTIVE_CONTEXT
 from laws.variants import FRAME_HEADS, VOCABULARY, batch
 from weft.config.recipe import load_recipe
-from weft.core.codec import EOS
 from weft.core.errors import ConfigError, UserError
 from weft.core.padded import Padded
+from weft.core.special_tokens import EOS
 from weft.core.state import FrameOutput
 from weft.decoding.constraints.word_trie import WordTrie, read_word_list
 from weft.decoding.ctc_alignment import forced_align

@@ -26,9 +26,9 @@ from unit.models import (
 from weft.checkpoints.trained_model import TrainedModel
 from weft.cli.translate import parse_ensemble
 from weft.config.inference_config import FusionConfig
-from weft.core.codec import BOS, EOS
 from weft.core.errors import UserError
 from weft.core.padded import Padded
+from weft.core.special_tokens import BOS, EOS
 from weft.core.state import Hypothesis, State, StepFunction
 from weft.data.batches import pad_rows
 from weft.data.image_codec import ImageCodec

@@ -9,8 +9,8 @@ from torch import Tensor
 
 from weft.checkpoints.trained_model import TrainedModel, model_weights
 from weft.config.recipe import load_recipe
-from weft.core.codec import NUM_SPECIAL_TOKENS
 from weft.core.errors import ConfigError
+from weft.core.special_tokens import NUM_SPECIAL_TOKENS
 from weft.data.corpus import Corpus
 from weft.models.build import build_model
 from weft.models.model import freeze_slots, trainable_parameters

@@ -9,9 +9,9 @@ import torch
 
 from laws.variants import Variant, variants
 from unit.translators import SENTENCE, untrained_translator
-from weft.core.codec import EOS
 from weft.core.errors import UserError
 from weft.core.padded import Padded
+from weft.core.special_tokens import EOS
 from weft.core.tracing import trace_tensors
 from weft.inference.translator import Translator
 from weft.nn.cells.cell import RecurrentCell, zero_states

@@ -160,6 +160,7 @@ def test_settings_incompatible_with_images_are_reported() -> None:
     assert problems(text=text) == ["text.target: is missing: images cannot be generated; set target: character"]
     joint = problems(text={"source": "image", "target": "character"})
     assert joint == ["text.joint: true, but images and text share no vocabulary: set joint: false"]
+    assert len(problems(text={"source": "image"})) == 2  # both at once
     (tokens,) = problems(model={**MODEL, "source": "tokens"})
     assert tokens == "model.source: embeds text, but text.source reads images: write the type pixels"
     (written,) = problems(text={"source": "character"})

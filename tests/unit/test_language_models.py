@@ -9,9 +9,9 @@ import torch
 
 from weft.checkpoints.trained_model import TrainedModel
 from weft.config.recipe import load_recipe
-from weft.core.codec import EOS
 from weft.core.errors import ConfigError, UserError
 from weft.core.padded import Padded
+from weft.core.special_tokens import EOS
 from weft.data.batches import Batch
 from weft.decoding.forced_decoding import forced_scores
 from weft.decoding.greedy import GreedySearch

@@ -10,9 +10,9 @@ from torch import nn
 from torch.testing import assert_close
 
 from weft.core import tracing
-from weft.core.codec import SPECIAL_TOKENS
 from weft.core.errors import ConfigError
 from weft.core.padded import Padded
+from weft.core.special_tokens import SPECIAL_TOKENS
 from weft.models.build import ModelConfig, build_model
 from weft.models.decoders.bahdanau import BahdanauDecoder
 from weft.models.decoders.sutskever import SutskeverDecoder

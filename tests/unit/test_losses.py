@@ -15,9 +15,9 @@ from system import toys
 from unit.translators import untrained_translator
 from weft.checkpoints.trained_model import TrainedModel, model_weights, save_model
 from weft.config.recipe import load_recipe
-from weft.core.codec import EOS
 from weft.core.errors import ConfigError, UserError
 from weft.core.padded import Padded
+from weft.core.special_tokens import EOS
 from weft.losses.coverage_loss import CoverageLoss
 from weft.losses.cross_entropy import cross_entropy
 from weft.losses.distillation_loss import DistillationLoss

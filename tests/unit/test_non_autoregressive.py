@@ -10,9 +10,9 @@ from torch.testing import assert_close
 from laws.objective_context import OBJECTIVE_CONTEXT
 from laws.variants import VOCABULARY, batch
 from weft.config.recipe import load_recipe
-from weft.core.codec import EOS
 from weft.core.errors import ConfigError, UserError
 from weft.core.padded import Padded
+from weft.core.special_tokens import EOS
 from weft.core.state import FrameOutput
 from weft.data.batches import Batch
 from weft.decoding.ctc_decoder import BestPathDecoder

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from weft.core.codec import EOS, NUM_SPECIAL_TOKENS
+from weft.core.special_tokens import EOS, NUM_SPECIAL_TOKENS
 from weft.data import token_cache
 from weft.data.corpus import Corpus
 from weft.data.data_config import DataConfig

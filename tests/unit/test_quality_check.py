@@ -290,6 +290,13 @@ def test_copied_file_names_are_unique(tmp_path: Path) -> None:
     assert copied_file_names([first, second]) == {first: "a/x.tsv", second: "b/x.tsv"}
 
 
+def test_copied_files_stay_in_their_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "project").mkdir()
+    monkeypatch.chdir(tmp_path / "project")
+    names = copied_file_names([Path("../corpus/a.de"), Path("data/a.en")])
+    assert list(names.values()) == ["corpus/a.de", "project/data/a.en"]
+
+
 def test_invisible_characters_are_escaped() -> None:
     assert escape_unprintable("a\0b\u2028\udce9\U000e0001") == "a\\x00b\\u2028\\xe9\\U000e0001"
     assert excerpt("x" * 100 + "\0" + "y" * 100, "control") == "..." + "x" * 12 + "\\x00" + "y" * 35 + "..."

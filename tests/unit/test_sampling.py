@@ -9,10 +9,10 @@ from torch import Tensor
 
 from unit.test_search import LIMIT, LINES, Toy, fixed
 from weft.config.schema import unwrap_factory
-from weft.core.codec import BOS, EOS, PAD
 from weft.core.errors import UserError
 from weft.core.padded import Padded
 from weft.core.setting_types import Factory
+from weft.core.special_tokens import BOS, EOS, PAD
 from weft.core.state import BankTransitions, Hypothesis, State, StepOutput
 from weft.decoding.beam import BeamSearch
 from weft.decoding.constraints.prefix import continue_prefix

@@ -6,7 +6,7 @@ from torch.testing import assert_close
 
 from laws.objective_context import OBJECTIVE_CONTEXT
 from laws.variants import MODELS, batch
-from weft.core.codec import BOS, PAD
+from weft.core.special_tokens import BOS, PAD
 from weft.decoding.greedy import GreedySearch
 from weft.losses.cross_entropy import CrossEntropyLoss
 from weft.losses.scheduled_sampling import (

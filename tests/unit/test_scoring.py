@@ -24,9 +24,9 @@ from unit.models import (
 )
 from weft.checkpoints.trained_model import TrainedModel
 from weft.cli.score import score
-from weft.core.codec import EOS
 from weft.core.errors import UserError
 from weft.core.padded import Padded
+from weft.core.special_tokens import EOS
 from weft.core.state import FrameOutput
 from weft.decoding.beam import BeamSearch
 from weft.decoding.forced_decoding import forced_scores

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from weft.core.codec import BOS, EOS, NUM_SPECIAL_TOKENS, PAD
 from weft.core.errors import UserError
 from weft.core.padded import Padded
 from weft.core.setting_types import Factory
+from weft.core.special_tokens import BOS, EOS, NUM_SPECIAL_TOKENS, PAD
 from weft.core.state import Hypothesis, State, StepOutput
 from weft.decoding.beam import BeamSearch
 from weft.decoding.diverse_beam import DiverseBeamSearch

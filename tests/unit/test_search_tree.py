@@ -10,8 +10,8 @@ from torch import Tensor
 
 from unit.test_search import LIMIT, LINES, Toy, fixed
 from unit.translators import SENTENCE, untrained_translator
-from weft.core.codec import EOS
 from weft.core.errors import UserError
+from weft.core.special_tokens import EOS
 from weft.core.state import Hypothesis, State, StepFunction
 from weft.core.tracing import trace_tensors
 from weft.decoding.beam import BeamSearch

@@ -111,3 +111,8 @@ def test_invalid_language_code_is_reported(code: str) -> None:
     with pytest.raises(UserError) as caught:
         SentenceSplitter(code)
     assert str(caught.value) == f'language "{code}": not a language code. Use a code such as en, de or pt-BR.'
+
+
+def test_text_that_the_library_changes_is_not_split(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sentences, "segment", lambda _language, text: [text[:3], text[4:]])
+    assert SentenceSplitter("en")("One. Two.").sentences == ("One. Two.",)

@@ -11,8 +11,8 @@ import torch
 from unit.models import BAHDANAU, CTC, FAMILIES, LANGUAGE, TRANSFORMER, save_model_folder, untrained_model
 from weft.checkpoints.manifest import check_manifest
 from weft.checkpoints.model_folder import SHORTLIST_FILE, load_shortlist, save_shortlist
-from weft.core.codec import BOS, EOS, PAD
 from weft.core.errors import UserError
+from weft.core.special_tokens import BOS, EOS, PAD
 from weft.decoding.constraints.request import Request
 from weft.inference import shortlist_training
 from weft.inference.backends import Backend, BackendOptions, select_backend

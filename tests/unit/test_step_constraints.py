@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 
 from unit.test_search import Toy
-from weft.core.codec import BOS, EOS, NUM_SPECIAL_TOKENS
 from weft.core.errors import UserError
 from weft.core.padded import Padded
+from weft.core.special_tokens import BOS, EOS, NUM_SPECIAL_TOKENS
 from weft.core.state import Hypothesis, State, StepFunction
 from weft.decoding.beam import BeamSearch
 from weft.decoding.constraints.phrase_matching import TokenPhrase, exclude_phrases

@@ -12,8 +12,8 @@ from unit.models import LANGUAGE, TRANSFORMER, letter_tokenizer, save_model_fold
 from unit.test_tokenizers import KINDS, LINES, ODD_LINES, names
 from weft.checkpoints.trained_model import load_model
 from weft.config.recipe import load_recipe
-from weft.core.codec import EOS
 from weft.core.errors import ConfigError, UserError
+from weft.core.special_tokens import EOS
 from weft.decoding.beam import BeamSearch
 from weft.decoding.constraints.request import Request
 from weft.inference.translator import Translator

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from tokenizers import AddedToken
 from tokenizers import Tokenizer as LibraryTokenizer
 
-from weft.core.codec import BOS, EOS, NUM_SPECIAL_TOKENS, PAD
 from weft.core.errors import ConfigError, UserError
 from weft.core.lazy import Reiterable
 from weft.core.seeds import reservoir_sample
+from weft.core.special_tokens import BOS, EOS, NUM_SPECIAL_TOKENS, PAD
 from weft.text.text_config import TextConfig, train_tokenizers, training_noise
 from weft.text.tokenizer import Tokenizer
 from weft.text.tokenizer_training import (

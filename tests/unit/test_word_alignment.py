@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.core.codec import EOS
+from weft.core.special_tokens import EOS
 from weft.text.tokenizer import Tokenizer
 from weft.text.tokenizer_training import (
     BPETokenizerTrainer,

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from unit.translators import SENTENCE, untrained_translator
-from weft.core.codec import BOS, EOS, NUM_SPECIAL_TOKENS
 from weft.core.errors import UserError
 from weft.core.padded import Padded
+from weft.core.special_tokens import BOS, EOS, NUM_SPECIAL_TOKENS
 from weft.core.state import State, StepFunction, StepOutput
 from weft.decoding.beam import BeamSearch
 from weft.decoding.constraints.word_trie import WordListConstraint, WordTrie, read_word_list, restrict_to_words

@@ -80,7 +80,7 @@ def evaluate(
         metric_options = parse_metric_options(metrics, lowercase, tokenize, stem, synonyms)
         check_tokenize_option(tokenize, metrics)
         if system.is_dir():
-            check_output_file(output, files)
+            check_output_file(output, [*files, *([synonyms] if synonyms else [])])
             examples = read_examples(files)
             translator = load_translator(system, device=device, beam=beam, overrides=settings or [])
             scores = evaluate_model(translator, examples, metrics, metric_options, output)

@@ -13,8 +13,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from weft.core.codec import EOS, SPECIAL_TOKENS
 from weft.core.formatting import make_printable
+from weft.core.special_tokens import EOS, SPECIAL_TOKENS
 from weft.inference.translation import Alternative, Translation
 from weft.inference.translation_analysis import TranslationAnalysis, WordAttention
 from weft.text.tokenizer import SPACE_SYMBOL

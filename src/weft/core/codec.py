@@ -1,12 +1,11 @@
 """Codecs turn the lines of one side of a corpus into rows of positions: token ids or image columns.
 
-Tokenizers and the image codec implement the `Codec` interface. Ids 0, 1 and 2 are the special tokens, which no text
-can contain; a tokenizer's own ids follow.
+Tokenizers and the image codec implement the `Codec` interface.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -14,14 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.core.errors import UserError
+from weft.core.special_tokens import Vocabulary
 
-PAD = 0
-BOS = 1
-EOS = 2
-NUM_SPECIAL_TOKENS = 3
-SPECIAL_TOKENS = ("<pad>", "<begin>", "<end>")
-
-Vocabulary = Sequence[str]  # the display text of each id: special tokens first, then the codec's own tokens
 Modality = Literal["text", "image"]  # what a line contains or refers to
 MAX_IMAGES_PER_CHUNK = 64  # images in memory at once: one may be as large as thousands of lines
 
@@ -44,8 +37,9 @@ class RaggedRows(NamedTuple):
 class Codec(Protocol):
     """A tokenizer, or the image codec, which can only be a source.
 
-    shape: of a position: () for an id, [height] for an image column. size: number of values that an entry can have.
-    fingerprint: equal for codecs that encode alike. file_suffix: of the file that `save` writes.
+    shape: that of one position, () for ids, (height,) for image columns. size: the number of ids, or of gray levels.
+    unknown_id, byte_ids: of text only, what stands for unknown characters. fingerprint: equal for codecs that encode
+    alike. file_suffix: of the file that `save` writes.
     """
 
     @property
@@ -90,6 +84,6 @@ class LineError(UserError):
         self.row = row
 
 
-def codec_chunk_size(codec: Codec, lines: int) -> int:
-    """Return how many lines to encode in one call: `lines`, but only a few if they are images."""
-    return lines if codec.modality == "text" else min(lines, MAX_IMAGES_PER_CHUNK)
+def codec_chunk_size(codec: Codec, max_lines: int) -> int:
+    """Return how many lines to encode in one call: `max_lines`, but only a few if they are images."""
+    return max_lines if codec.modality == "text" else min(max_lines, MAX_IMAGES_PER_CHUNK)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from weft.core.codec import PAD
+from weft.core.special_tokens import PAD
 
 
 class Padded(NamedTuple):

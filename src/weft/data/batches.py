@@ -16,9 +16,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from weft.core.codec import BOS, EOS, PAD
 from weft.core.padded import Padded
 from weft.core.seeds import derive_seed
+from weft.core.special_tokens import BOS, EOS, PAD
 from weft.data.token_cache import TokenCache
 from weft.text.bpe_dropout import TokenNoise
 

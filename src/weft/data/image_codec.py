@@ -13,9 +13,10 @@ import numpy as np
 from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
-from weft.core.codec import LineError, Modality, RaggedRows, Vocabulary
+from weft.core.codec import LineError, Modality, RaggedRows
 from weft.core.errors import UserError
 from weft.core.files import read_bounded
+from weft.core.special_tokens import Vocabulary
 
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".webp", ".ppm", ".pgm", ".pbm")
 MAX_HEIGHT = 512

@@ -21,9 +21,10 @@ from uuid import uuid4
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from weft.core.codec import EOS, Codec, LineError, RaggedRows, codec_chunk_size
+from weft.core.codec import Codec, LineError, RaggedRows, codec_chunk_size
 from weft.core.errors import UserError
 from weft.core.files import fsync_path, fsync_tree
+from weft.core.special_tokens import EOS
 from weft.data.checks.pair_problems import ProblemSampler, SampledProblems
 from weft.data.corpus import Corpus
 from weft.data.data_config import DROP_REASONS, KEPT, DataConfig, PairFilters

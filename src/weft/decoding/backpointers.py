@@ -6,7 +6,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from weft.core.codec import EOS
+from weft.core.special_tokens import EOS
 from weft.core.state import Hypothesis
 from weft.core.tracing import is_tracing, record_tensor
 from weft.decoding.search import NEG_INF

@@ -11,9 +11,9 @@ from typing import Literal, NamedTuple, TypeAlias
 import torch
 from torch import Tensor
 
-from weft.core.codec import BOS, EOS
 from weft.core.errors import UserError
 from weft.core.setting_types import Factory, NonNegativeFloat, PositiveInt
+from weft.core.special_tokens import BOS, EOS
 from weft.core.state import BankTransitions, Hypothesis, State, StepFunction, tree_select
 from weft.decoding.backpointers import BackpointerStep, FinishedHypotheses, trace_step
 from weft.decoding.length_penalty import (
@@ -58,7 +58,7 @@ def beam_offsets(beams: Tensor, width: int) -> Tensor:
 
 
 def best_candidates(scores: Tensor, log_probs: Tensor) -> Candidates:
-    """Return the 2K best of the K V extensions of each beam. (At most K of them are EOS.)"""
+    """Return the 2K best of the K V extensions of each beam: at most K are EOS, so that K unfinished ones remain."""
     beams, size = scores.shape
     token_scores, tokens = stable_topk(log_probs, 2 * size)  # [U*K,2K]: no row can have more among the best
     width = tokens.shape[1]
@@ -87,7 +87,8 @@ def unfinished_candidates(tokens: Tensor) -> Tensor:
 
 
 def bank_candidates(scores: Tensor, log_probs: Tensor, transitions: BankTransitions) -> Candidates:
-    """Return 2K candidates of each beam by dynamic beam allocation (Post & Vilar 2018).
+    """Return 2K candidates of each beam, divided among banks as in Post & Vilar 2018; but here banks take turns, where
+    the paper gives each bank an equal number of places.
 
     Required tokens are rarely probable, so the best candidates alone would leave them out until the limit. A
     candidate's bank is the number of required tokens that it contains. The candidates, the 2K best tokens of each
@@ -287,8 +288,9 @@ class BeamSearch:
     `coverage_penalty` times their coverage score. `stop_rule`: see BatchedBeams. Where phrases are required, the beam
     is divided among banks (`bank_candidates`).
 
-    A beam can lose the output of greedy search where K other prefixes are more probable. With `keep_greedy` it cannot:
-    the first hypothesis is always extended by its most probable token. (Not where the beam is divided among banks.)
+    A beam can lose the output of greedy search where K other prefixes are more probable. With `keep_greedy` the first
+    hypothesis is always extended by its most probable token (except where the beam is divided among banks); with the
+    stop rule `limit`, the best output then never ranks below that of greedy search.
     """
 
     supports_constraints = True

@@ -12,10 +12,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from weft.core.codec import BOS, EOS
 from weft.core.errors import UserError
 from weft.core.padded import Padded
 from weft.core.setting_types import PositiveInt
+from weft.core.special_tokens import BOS, EOS
 from weft.core.state import FrameOutput, Hypothesis, State
 from weft.decoding.beam import check_n_best
 from weft.decoding.constraints.word_trie import TrieNodes, WordTrie, read_word_list

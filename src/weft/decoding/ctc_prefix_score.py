@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from weft.core.codec import BOS, EOS
+from weft.core.special_tokens import BOS, EOS
 from weft.core.state import FrameOutput, State, StepOutput, tree_where
 from weft.decoding.constraints.step_constraints import repeat_per_hypothesis
 from weft.decoding.search import NEG_INF

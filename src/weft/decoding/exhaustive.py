@@ -7,8 +7,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from weft.core.codec import BOS, EOS
 from weft.core.setting_types import Factory, PositiveInt
+from weft.core.special_tokens import BOS, EOS
 from weft.core.state import Hypothesis, State, StepFunction
 from weft.decoding.length_penalty import AverageLengthPenalty, LengthPenalty, penalized_score
 from weft.decoding.search import NEG_INF, mask_invalid_tokens

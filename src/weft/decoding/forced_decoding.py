@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from weft.core.codec import BOS, EOS
 from weft.core.padded import Padded
+from weft.core.special_tokens import BOS, EOS
 from weft.core.state import Hypothesis, State, StepFunction, StepOutput
 from weft.decoding.search import mask_invalid_tokens, stable_topk
 

@@ -6,7 +6,7 @@ from typing import TypeAlias
 import torch
 from torch import Tensor
 
-from weft.core.codec import BOS, EOS
+from weft.core.special_tokens import BOS, EOS
 from weft.core.state import Hypothesis, State, StepFunction
 from weft.decoding.backpointers import BackpointerStep, FinishedHypotheses, trace_step
 from weft.decoding.search import NEG_INF, mask_invalid_tokens, reject_constraints

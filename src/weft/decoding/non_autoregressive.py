@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from weft.core.codec import BOS, EOS, PAD
 from weft.core.errors import UserError
+from weft.core.special_tokens import BOS, EOS, PAD
 from weft.core.state import FrameOutput, Hypothesis, State, StepOutput
 from weft.decoding.search import NEG_INF, FrameDecoderContext
 

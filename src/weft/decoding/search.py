@@ -10,8 +10,8 @@ from typing import NamedTuple, Protocol
 
 from torch import Tensor
 
-from weft.core.codec import BOS, EOS, PAD, Vocabulary
 from weft.core.errors import UserError
+from weft.core.special_tokens import BOS, EOS, PAD, Vocabulary
 from weft.core.state import BankTransitions, FrameOutput, Hypothesis, State, StepFunction
 
 NEG_INF = float("-inf")

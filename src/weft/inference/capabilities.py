@@ -159,7 +159,7 @@ def attention_obstacle(trained: TrainedModel) -> str:
     import numpy as np
     import torch
 
-    from weft.core.codec import BOS, NUM_SPECIAL_TOKENS
+    from weft.core.special_tokens import BOS, NUM_SPECIAL_TOKENS
     from weft.data.batches import pad_rows
     from weft.inference.step_functions import model_steps
 

@@ -24,7 +24,8 @@ from typing import Any, NamedTuple
 import ctranslate2
 
 from weft.checkpoints.model_folder import ModelFolder
-from weft.core.codec import NUM_SPECIAL_TOKENS, Codec
+from weft.core.codec import Codec
+from weft.core.special_tokens import NUM_SPECIAL_TOKENS
 from weft.data.text_files import replace_line_breaks
 from weft.decoding.constraints.request import Request
 from weft.inference.backends import batch_by_length

@@ -13,10 +13,10 @@ from torch import Tensor
 
 from weft.checkpoints.trained_model import TrainedModel, load_model
 from weft.config.inference_config import FusionConfig
-from weft.core.codec import EOS
 from weft.core.errors import UserError
 from weft.core.formatting import pluralize
 from weft.core.padded import Padded
+from weft.core.special_tokens import EOS
 from weft.core.state import State, StepFunction, StepOutput
 from weft.data.batches import RowArray, pad_rows
 from weft.decoding.fusion import (

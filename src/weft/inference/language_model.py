@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 
 from weft.checkpoints.trained_model import TrainedModel
-from weft.core.codec import EOS
 from weft.core.errors import UserError
 from weft.core.padded import Padded
+from weft.core.special_tokens import EOS
 from weft.data.batches import Batch
 from weft.data.text_files import read_lines, replace_line_breaks
 from weft.decoding.beam import BeamSearch

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from math import exp, isfinite
 from typing import TYPE_CHECKING, NamedTuple
 
-from weft.core.codec import EOS, SPECIAL_TOKENS
 from weft.core.formatting import pluralize
+from weft.core.special_tokens import EOS, SPECIAL_TOKENS
 from weft.core.templates import render_template
 from weft.inference.capabilities import attention_obstacle
 from weft.text.tokenizer import SPACE_SYMBOL

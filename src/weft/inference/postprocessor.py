@@ -9,7 +9,7 @@ from typing import cast
 import numpy as np
 
 from weft.checkpoints.trained_model import TrainedModel
-from weft.core.codec import EOS
+from weft.core.special_tokens import EOS
 from weft.core.state import Hypothesis
 from weft.data.text_files import replace_line_breaks
 from weft.decoding.constraints.glossary import look_up_word

@@ -13,9 +13,10 @@ from typing import NamedTuple
 import torch
 
 from weft.checkpoints.trained_model import TrainedModel
-from weft.core.codec import EOS, LineError, codec_chunk_size
+from weft.core.codec import LineError, codec_chunk_size
 from weft.core.errors import UserError
 from weft.core.formatting import pluralize
+from weft.core.special_tokens import EOS
 from weft.data.batches import pad_rows
 from weft.data.corpus import Corpus
 from weft.data.pair_files import is_table_file

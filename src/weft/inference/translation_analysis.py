@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import numpy as np
 
 from weft.checkpoints.trained_model import TrainedModel
-from weft.core.codec import EOS
 from weft.core.padded import Padded
+from weft.core.special_tokens import EOS
 from weft.decoding.constraints.request import Request
 from weft.text.tokenizer import Tokenizer
 from weft.text.word_alignment import TokenSpan, WeightArray, merge_weights, word_spans

@@ -8,10 +8,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from weft.core.codec import EOS, NUM_SPECIAL_TOKENS
 from weft.core.errors import UserError
 from weft.core.padded import Padded
 from weft.core.setting_types import Rate, UnitInterval
+from weft.core.special_tokens import EOS, NUM_SPECIAL_TOKENS
 from weft.core.state import FrameOutput
 from weft.data.batches import Batch
 from weft.losses.cross_entropy import cross_entropy

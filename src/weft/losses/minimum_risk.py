@@ -12,9 +12,9 @@ from typing import TypeAlias, cast
 import torch
 from torch import Tensor
 
-from weft.core.codec import EOS
 from weft.core.padded import Padded
 from weft.core.setting_types import NonNegativeInt, PositiveFloat, PositiveInt, UnitInterval
+from weft.core.special_tokens import EOS
 from weft.core.state import State, StepOutput, tree_select
 from weft.data.batches import Batch
 from weft.decoding.greedy import search_single
@@ -42,7 +42,8 @@ class MinimumRiskLoss:
     `max_length_extra` tokens. An update needs the time and memory of about `samples` batches: use a smaller
     train.batch_tokens. The model should be trained already: see train.initial_model.
 
-    In validation the loss is plain cross-entropy; train.validation.metrics measure the cost of outputs there.
+    In validation the loss is plain cross-entropy; train.validation.metrics measure the cost of outputs there. The log
+    has the risk per target token, as every part of a loss.
     """
 
     context: ObjectiveContext
@@ -58,8 +59,8 @@ class MinimumRiskLoss:
 
     def __call__(self, model: Model, batch: Batch, step: int | None = None) -> Loss:
         memory = model.encode(batch.source)
-        outputs = model.decode(memory, batch.decoder_input().data).hidden
-        plain = cross_entropy(model.head, outputs, batch.target, chunk_size=self.chunk_size)
+        hidden = model.decode(memory, batch.decoder_input().data).hidden
+        plain = cross_entropy(model.head, hidden, batch.target, chunk_size=self.chunk_size)
         if step is None:
             return plain
         risk = self.risk(model, memory, batch, self.candidates(model, batch))

@@ -9,8 +9,8 @@ from typing import Literal, Protocol
 import torch
 from torch import Tensor
 
-from weft.core.codec import BOS, PAD
 from weft.core.setting_types import Factory, PositiveFloat, UnitInterval
+from weft.core.special_tokens import BOS, PAD
 from weft.data.batches import Batch
 from weft.models.model import Model
 

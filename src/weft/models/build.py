@@ -6,9 +6,9 @@ from typing import Literal, TypeVar, cast
 
 from torch import nn
 
-from weft.core.codec import Vocabulary
 from weft.core.errors import ConfigError, ConfigProblem
 from weft.core.setting_types import Factory
+from weft.core.special_tokens import Vocabulary
 from weft.models.heads import LinearHead
 from weft.models.interfaces import Decoder, Embedder, Encoder, FrameHead, Head, NoHead
 from weft.models.model import Model

@@ -14,9 +14,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from weft.core.codec import NUM_SPECIAL_TOKENS
 from weft.core.padded import Padded, upcast
 from weft.core.setting_types import PositiveInt, Rate
+from weft.core.special_tokens import NUM_SPECIAL_TOKENS
 from weft.core.state import FrameOutput
 from weft.models.interfaces import require_source
 from weft.nn.dropout import Dropout

@@ -130,8 +130,10 @@ class CrossAttention(nn.Module):
         dropout: Rate = 0.0,
     ):
         super().__init__()
+        if dim is not None and not projected:
+            raise ValueError("dim is the width of the projected values: set projected: true, or omit dim")
         self.heads = heads
-        self.dim = dim if projected and dim else memory.values
+        self.dim = dim or memory.values
         key_dim = query_dim if projected else memory.keys
         for name, width in (("query", query_dim), ("key", key_dim), ("value", self.dim)):
             if width % heads:

@@ -4,8 +4,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from weft.core.codec import NUM_SPECIAL_TOKENS, Vocabulary
 from weft.core.setting_types import Factory, NonNegativeInt, PositiveInt, Rate
+from weft.core.special_tokens import NUM_SPECIAL_TOKENS, Vocabulary
 from weft.nn.layers import module_list, normal_init
 from weft.nn.positional_encoding import PositionalEncoding, PositionMerge, PositionMerger
 

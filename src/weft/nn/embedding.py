@@ -4,8 +4,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from weft.core.codec import Vocabulary
 from weft.core.setting_types import Factory, PositiveFloat, PositiveInt, Rate
+from weft.core.special_tokens import Vocabulary
 from weft.nn.layers import normal_init
 from weft.nn.positional_encoding import PositionalEncoding, PositionMerge, PositionMerger
 

@@ -17,7 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.core.codec import PAD, RaggedRows
+from weft.core.codec import RaggedRows
+from weft.core.special_tokens import PAD
 
 NULL = PAD
 RaggedPairs = tuple[RaggedRows, RaggedRows]  # sources and targets

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.core.codec import BOS, EOS, NUM_SPECIAL_TOKENS, PAD
+from weft.core.special_tokens import BOS, EOS, NUM_SPECIAL_TOKENS, PAD
 from weft.text.ibm1 import TranslationTable
 from weft.text.tokenizer import Tokenizer
 

@@ -56,7 +56,11 @@ class SentenceSplitter:
 
     def _segments(self, text: str) -> Iterator[str]:
         """Cut the text at sentencex's boundaries; the segments always add up to the text."""
-        plain = WHITESPACE.sub(" ", text)  # sentencex panics at a full stop after a wide space: "B\u00a0."
-        ends = list(accumulate(map(len, segment(self.language, plain))))
+        plain = WHITESPACE.sub(" ", text)  # sentencex panics at a full stop after a multi-byte space: "B\u00a0."
+        parts = list(segment(self.language, plain))
+        if "".join(parts) != plain:
+            yield text
+            return
+        ends = list(accumulate(map(len, parts)))
         for start, end in pairwise([0, *ends[:-1], len(text)]):
             yield text[start:end]

@@ -21,7 +21,7 @@ class TextConfig:
     source, target: the kind of tokenizer of each side (target: default as source); a source may also be `image`.
     joint: one tokenizer, trained on both sides, serves both. sample_size: number of random pairs, at most, that
     tokenizers are trained on; training needs up to a kilobyte of memory per distinct word. target_order: `backward`
-    for a model that generates from right to left; such a model notices other errors (weft rerank).
+    generates from right to left, for reranking (Liu et al. 2016).
     """
 
     source: Factory[CodecTrainer] = BPETokenizerTrainer
@@ -35,15 +35,17 @@ def codec_trainers(text: TextConfig) -> tuple[CodecTrainer, TokenizerTrainer]:
     """Return the trainers of source and target; raise ConfigError if they do not fit together."""
     source = text.source()
     target = source if text.target is None else text.target()
+    problems = []
     if not is_tokenizer_trainer(target):
-        problem = "is missing: images cannot be generated; set target: character"
-        raise ConfigError([ConfigProblem("text.target", problem)])
+        text_problem = "is missing: images cannot be generated; set target: character"
+        problems.append(ConfigProblem("text.target", text_problem))
     if text.joint and not is_tokenizer_trainer(source):
-        problem = "true, but images and text share no vocabulary: set joint: false"
-        raise ConfigError([ConfigProblem("text.joint", problem)])
-    if text.joint and source != target:
-        problem = "true, but text.source and text.target differ: set joint: false, or leave text.target out"
-        raise ConfigError([ConfigProblem("text.joint", problem)])
+        problems.append(ConfigProblem("text.joint", "true, but images and text share no vocabulary: set joint: false"))
+    elif text.joint and source != target:
+        text_problem = "true, but text.source and text.target differ: set joint: false, or leave text.target out"
+        problems.append(ConfigProblem("text.joint", text_problem))
+    if problems or not is_tokenizer_trainer(target):
+        raise ConfigError(problems)
     return source, target
 
 
@@ -59,8 +61,8 @@ def train_tokenizers(text: TextConfig, pairs: Iterable[tuple[str, str]], seed: i
     """
     source, target = codec_trainers(text)
     pairs = ensure_reiterable(pairs)
-    chosen = frozenset(reservoir_sample((number for number, _ in enumerate(pairs)), text.sample_size, seed))
-    sample = Reiterable(lambda: (pair for number, pair in enumerate(pairs) if number in chosen))
+    sampled = frozenset(reservoir_sample((number for number, _ in enumerate(pairs)), text.sample_size, seed))
+    sample = Reiterable(lambda: (pair for number, pair in enumerate(pairs) if number in sampled))
     codec: Codec
     if text.joint:
         codec = tokenizer = target.train(Reiterable(lambda: chain.from_iterable(sample)))

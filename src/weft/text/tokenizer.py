@@ -20,9 +20,10 @@ from typing import Any, ClassVar, Literal, TypeAlias, TypeGuard, TypeVar
 import numpy as np
 import tokenizers
 
-from weft.core.codec import NUM_SPECIAL_TOKENS, SPECIAL_TOKENS, Codec, Modality, RaggedRows
+from weft.core.codec import Codec, Modality, RaggedRows
 from weft.core.errors import UserError
 from weft.core.files import read_bounded
+from weft.core.special_tokens import NUM_SPECIAL_TOKENS, SPECIAL_TOKENS
 
 SPACE_SYMBOL = "▁"  # how a space inside a token is displayed
 BYTE_TOKENS = tuple(f"<0x{byte:02X}>" for byte in range(256))  # names fixed by the library's byte fallback

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import tokenizers
 
-from weft.core.codec import NUM_SPECIAL_TOKENS
+from weft.core.special_tokens import NUM_SPECIAL_TOKENS
 from weft.text.tokenizer import BYTE_TOKENS, Tokenizer
 
 MIN_COUNT = 2  # occurrences of a new token

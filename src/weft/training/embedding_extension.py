@@ -14,9 +14,10 @@ from torch import Tensor
 from weft.checkpoints.trained_model import TrainedModel, copy_weights, model_weights
 from weft.config.inference_config import InferenceConfig
 from weft.config.serialization import to_dict
-from weft.core.codec import NUM_SPECIAL_TOKENS, Codec
+from weft.core.codec import Codec
 from weft.core.errors import UserError
 from weft.core.lazy import Reiterable
+from weft.core.special_tokens import NUM_SPECIAL_TOKENS
 from weft.models.build import build_model
 from weft.text.tokenizer import Tokenizer, is_tokenizer
 from weft.text.vocabulary_extension import ExtendedTokenizer, extend_tokenizer

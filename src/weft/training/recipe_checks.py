@@ -17,10 +17,10 @@ from weft.checkpoints.trained_model import load_model_recipe, meta_device
 from weft.config.recipe import Recipe
 from weft.config.schema import unwrap_factory
 from weft.config.serialization import to_dict
-from weft.core.codec import NUM_SPECIAL_TOKENS, SPECIAL_TOKENS
 from weft.core.errors import ConfigError, ConfigProblem, UserError
 from weft.core.extras import require_extra
 from weft.core.hardware import total_memory
+from weft.core.special_tokens import NUM_SPECIAL_TOKENS, SPECIAL_TOKENS
 from weft.core.state import State
 from weft.core.tracing import trace_tensors
 from weft.data.pair_files import require_matching_files

@@ -11,8 +11,8 @@ from weft.checkpoints.trained_model import TrainedModel, load_model, load_model_
 from weft.config.inference_config import InferenceConfig
 from weft.config.recipe import Recipe
 from weft.config.serialization import to_dict
-from weft.core.codec import SPECIAL_TOKENS
 from weft.core.errors import UserError
+from weft.core.special_tokens import SPECIAL_TOKENS
 from weft.models.build import build_model
 from weft.models.model import freeze_slots, trainable_parameters
 from weft.training.run_folder import RunFolder, setting_differences

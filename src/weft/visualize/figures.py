@@ -15,11 +15,11 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
-from weft.core.codec import SPECIAL_TOKENS
 from weft.core.errors import UserError
 from weft.core.extras import require_extra
 from weft.core.files import write_atomically
 from weft.core.formatting import make_printable
+from weft.core.special_tokens import SPECIAL_TOKENS
 from weft.text.tokenizer import SPACE_SYMBOL
 
 if TYPE_CHECKING:

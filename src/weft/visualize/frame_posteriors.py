@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import torch
 
-from weft.core.codec import EOS
 from weft.core.errors import UserError
 from weft.core.formatting import quote_all
 from weft.core.padded import Padded
+from weft.core.special_tokens import EOS
 from weft.decoding.constraints.request import Request
 from weft.decoding.ctc_alignment import forced_align
 from weft.inference.translator import Translator

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from weft.core.codec import BOS, EOS
 from weft.core.errors import UserError
 from weft.core.padded import Padded
+from weft.core.special_tokens import BOS, EOS
 from weft.core.tracing import trace_tensors
 from weft.data.batches import Batch, pad_rows
 from weft.decoding.constraints.request import Request

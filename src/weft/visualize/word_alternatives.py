@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from weft.core.codec import EOS, NUM_SPECIAL_TOKENS, SPECIAL_TOKENS
 from weft.core.errors import UserError
+from weft.core.special_tokens import EOS, NUM_SPECIAL_TOKENS, SPECIAL_TOKENS
 from weft.inference.translation import Translation
 from weft.inference.translation_analysis import TranslatedWord
 from weft.text.tokenizer import Tokenizer

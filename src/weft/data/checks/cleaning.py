@@ -52,10 +52,10 @@ def check_cleaning_output(out: Path, inputs: CheckInputs) -> None:
     check_new_folder(
         out, ": give another folder with --fix; existing files are never overwritten.", "folder with --fix"
     )
-    names = copied_file_names(paths).values()
-    if CHANGE_LOG in names:
+    names = list(copied_file_names(paths).values())
+    if CHANGE_LOG in names or PARTIAL_LOG in names:
         raise UserError(f"{CHANGE_LOG} is the name of the log that --fix writes. Rename your file of that name.")
-    if len(names) < len(paths):
+    if len(set(names)) < len(paths):
         raise UserError("--fix would write the copy of a file twice, since it is named twice: name each file once")
 
 
@@ -73,7 +73,10 @@ def clean_training_data(
         )
     files, kinds = inputs.splits[TRAIN_SPLIT], FIXABLE & ~ignored
     parallel = zip(*(shard.paths for shard in files.shards if len(shard.paths) == 2), strict=True)
-    sides = [*parallel, [shard.paths[0] for shard in files.shards if len(shard.paths) == 1]]  # the last: of both sides
+    sides = [
+        *parallel,
+        [shard.paths[0] for shard in files.shards if len(shard.paths) == 1],
+    ]  # source files, target files, and files with both
     encodings = detect_encodings(sides) if kinds & Problem.INVALID_UTF8 else {}
     repairer = RowRepairer(files, kinds & REPAIRABLE, encodings)
     repaired = map(repairer.repair, files.rows())
@@ -162,6 +165,6 @@ def _log_change(log: BinaryIO, path: Path, line: int | None, change: str, before
 
 def copied_file_names(paths: list[Path]) -> dict[Path, str]:
     """Return the name of each file in the copy, relative to the common folder of all files."""
-    absolute = {path: path.absolute() for path in paths}
+    absolute = {path: Path(os.path.abspath(path)) for path in paths}  # noqa: PTH100 (resolves "..", but not links)
     parent = os.path.commonpath([path.parent for path in absolute.values()])
     return {path: str(full.relative_to(parent)) for path, full in absolute.items()}

@@ -10,9 +10,9 @@ from typing import Literal, NamedTuple, TypeAlias
 import torch
 from torch import Tensor
 
-from weft.core.codec import BOS, NUM_SPECIAL_TOKENS
 from weft.core.errors import UserError
 from weft.core.padded import Padded
+from weft.core.special_tokens import BOS, NUM_SPECIAL_TOKENS
 from weft.core.state import Hypothesis, State, StepFunction
 from weft.decoding.constraints.phrase_matching import TokenPhrase, exclude_phrases
 from weft.decoding.constraints.phrase_tokens import PhraseTokenizer

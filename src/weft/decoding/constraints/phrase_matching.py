@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from weft.core.codec import PAD
 from weft.core.padded import Padded
+from weft.core.special_tokens import PAD
 from weft.core.state import State, StepFunction, StepOutput, TensorTree
 from weft.decoding.constraints.step_constraints import mask_of_tokens, repeat_per_hypothesis, wrap_step
 from weft.decoding.search import NEG_INF

@@ -6,8 +6,8 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from weft.core.codec import BOS, NUM_SPECIAL_TOKENS
 from weft.core.errors import UserError
+from weft.core.special_tokens import BOS, NUM_SPECIAL_TOKENS
 from weft.data.text_files import replace_line_breaks
 from weft.decoding.constraints.phrase_matching import TokenPhrase
 from weft.decoding.constraints.word_boundaries import continues_word

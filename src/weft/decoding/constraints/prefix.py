@@ -5,8 +5,8 @@ from typing import cast
 import torch
 from torch import Tensor
 
-from weft.core.codec import BOS
 from weft.core.padded import Padded
+from weft.core.special_tokens import BOS
 from weft.core.state import State, StepFunction, StepOutput, TensorTree
 from weft.decoding.constraints.step_constraints import repeat_per_hypothesis, wrap_step
 from weft.decoding.search import NEG_INF

@@ -20,8 +20,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from weft.core.codec import BOS, EOS, PAD
 from weft.core.padded import Padded
+from weft.core.special_tokens import BOS, EOS, PAD
 from weft.core.state import BankTransitions, State, StepFunction, StepOutput, TensorTree
 from weft.decoding.constraints.phrase_matching import PhraseBatch, TokenPhrase
 from weft.decoding.constraints.step_constraints import repeat_per_hypothesis, wrap_step

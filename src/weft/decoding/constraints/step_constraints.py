@@ -8,7 +8,7 @@ from typing import TypeAlias, cast
 import torch
 from torch import Tensor
 
-from weft.core.codec import EOS, PAD
+from weft.core.special_tokens import EOS, PAD
 from weft.core.state import State, StepFunction, StepOutput, TensorTree
 from weft.decoding.fusion import join_states, split_states
 from weft.decoding.search import NEG_INF

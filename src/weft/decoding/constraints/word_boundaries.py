@@ -10,15 +10,20 @@ UNSPACED_SCRIPTS = (  # scripts without spaces between words, where any position
     ("\u1780", "\u17ff"),  # Khmer
     ("\u2e80", "\u9fff"),  # Chinese and Japanese
     ("\uf900", "\ufaff"),
+    ("\uff66", "\uff9f"),  # half-width katakana
     ("\U00020000", "\U0003ffff"),
 )
 
 
 def continues_word(char: str) -> bool:
-    """Whether a character (or "") belongs to one word with a letter before it: letters, accents and digits do."""
-    if not char or any(first <= char <= last for first, last in UNSPACED_SCRIPTS):
+    """Whether a character belongs to the same word as a letter next to it: letters, digits, joiners and combining marks
+    do; "" and letters of scripts without spaces do not.
+    """
+    if not char:
         return False
-    return char.isalnum() or char in JOINERS or unicodedata.category(char).startswith("M")
+    if unicodedata.category(char).startswith("M"):
+        return True
+    return (char.isalnum() or char in JOINERS) and not any(first <= char <= last for first, last in UNSPACED_SCRIPTS)
 
 
 def phrase_occurrences(phrase: str, text: str) -> Iterator[tuple[int, int]]:
@@ -36,4 +41,7 @@ def contains_phrase(phrase: str, text: str) -> bool:
 
 
 def _is_inside_word(text: str, index: int) -> bool:
-    return 0 < index < len(text) and continues_word(text[index - 1]) and continues_word(text[index])
+    if not 0 < index < len(text):
+        return False
+    is_mark = unicodedata.category(text[index]).startswith("M")  # an accent or vowel sign belongs to what precedes it
+    return is_mark or (continues_word(text[index - 1]) and continues_word(text[index]))

@@ -10,8 +10,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from weft.core.codec import BOS, EOS
 from weft.core.errors import UserError
+from weft.core.special_tokens import BOS, EOS
 from weft.core.state import State, StepFunction, StepOutput, TensorTree
 from weft.data.text_files import read_lines
 from weft.decoding.constraints.step_constraints import wrap_step

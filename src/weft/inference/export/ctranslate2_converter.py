@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.checkpoints.model_folder import ModelFolder, NumpyWeights, RecipeNode
-from weft.core.codec import BOS, EOS, NUM_SPECIAL_TOKENS, PAD, SPECIAL_TOKENS
+from weft.core.special_tokens import BOS, EOS, NUM_SPECIAL_TOKENS, PAD, SPECIAL_TOKENS
 from weft.inference.capabilities import CTranslate2Precision
 from weft.inference.export.position_tables import LAYER_NORM_EPSILON, position_count, sinusoidal_table
 from weft.text.lexical_shortlist import Shortlist

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 from weft.checkpoints.model_folder import ModelFolder, NumpyWeights, RecipeNode
-from weft.core.codec import PAD
+from weft.core.special_tokens import PAD
 from weft.inference.export.position_tables import LAYER_NORM_EPSILON, position_count, rotary_tables, sinusoidal_table
 
 OPSET_VERSION = 17  # the first with LayerNormalization

@@ -9,9 +9,9 @@ import torch
 from numpy.typing import NDArray
 
 from weft.checkpoints.trained_model import TrainedModel, load_model
-from weft.core.codec import BOS, EOS, NUM_SPECIAL_TOKENS
 from weft.core.errors import UserError
 from weft.core.padded import Padded
+from weft.core.special_tokens import BOS, EOS, NUM_SPECIAL_TOKENS
 from weft.decoding.greedy import GreedySearch
 from weft.inference.export.standalone.onnx_model import OnnxModel
 from weft.models.model import Model
