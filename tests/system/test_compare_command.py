@@ -33,7 +33,10 @@ def test_compare_two_systems(corpus: Path, tmp_path: Path) -> None:
 
 
 def test_distance_of_two_strings() -> None:
-    assert weft("edit-distance", "intention", "execution").lines[-1] == "distance 5 (insert 1, delete 1, substitute 1)"
+    assert (
+        weft("edit-distance", "intention", "execution").lines[-1]
+        == "distance 5 (costs: insert 1, delete 1, substitute 1)"
+    )
     costly = weft("edit-distance", "intention", "execution", "--substitute", "2").lines
-    assert costly[-1] == "distance 8 (insert 1, delete 1, substitute 2)"
+    assert costly[-1] == "distance 8 (costs: insert 1, delete 1, substitute 2)"
     assert weft("edit-distance", "a red cat", "a cat", "--words", "--delete", "0.5").lines[-2] == "delete red: 0.5"

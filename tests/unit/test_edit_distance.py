@@ -105,7 +105,7 @@ def test_table_matches_the_textbook() -> None:
         "         d",
         "",
         "delete k: 1",
-        "distance 1 (insert 1, delete 1, substitute 1)",
+        "distance 1 (costs: insert 1, delete 1, substitute 1)",
     ]
 
 

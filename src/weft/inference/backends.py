@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 from weft.checkpoints.model_folder import ModelFolder, load_shortlist, read_model_folder
 from weft.core.codec import Codec, LineError
 from weft.core.errors import UserError
+from weft.core.formatting import pluralize
 from weft.core.lazy import Lazy
 from weft.decoding.constraints.request import Request
 from weft.inference.capabilities import (
@@ -159,4 +160,4 @@ def make_ctranslate2_backend(
         shortlist,
     )
     with_shortlist = "" if shortlist is None else ", with a shortlist"
-    return SelectedBackend(backend, f"ctranslate2, {precision}, {workers} workers{with_shortlist}")
+    return SelectedBackend(backend, f"ctranslate2, {precision}, {pluralize(workers, 'worker')}{with_shortlist}")

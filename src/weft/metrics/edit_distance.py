@@ -129,7 +129,8 @@ def format_edit_table(source: Sequence[str], target: Sequence[str], costs: EditC
             raise UserError(f"--{name} {cost:g}: the cost of an edit must be a finite number")
     table = EditTable(source, target, costs)
     edits = table.edits()
-    total = f"distance {table.distance():g} ({', '.join(f'{name} {cost:g}' for name, cost in costs._asdict().items())})"
+    described_costs = ", ".join(f"{name} {cost:g}" for name, cost in costs._asdict().items())
+    total = f"distance {table.distance():g} (costs: {described_costs})"
     described = [_describe_edit(edit, costs) for edit in edits if edit.kind != "keep"]
     return "\n".join([*_format_grid(table), "", *_format_alignment(edits), "", *described, total])
 

@@ -263,7 +263,7 @@ def _model_settings(
         "dropout": dropout,
     }
     reason = f"a {size.name} Transformer, {weights / 1e6:.1f} million weights: {_size_reason(inputs, size)}"
-    yield SettingChoice("model.source", embedding, f"dropout {dropout:g}: each pair is used about {epochs:.2g} times")
+    yield SettingChoice("model.source", embedding, f"dropout {dropout:g}: each pair is used about {epochs:,.0f} times")
     yield SettingChoice("model.encoder", stack, reason)
     yield SettingChoice("model.target", embedding)
     yield SettingChoice("model.decoder", stack)

@@ -193,7 +193,8 @@ def check_data_files(recipe: Recipe, generated: Collection[Path] = ()) -> None:
     for name, corpora in recipe.data.files().items():
         for path in (path for files in corpora for path in files if path not in generated):
             for place, text in collect_problems(f"data.{name}", partial(require_matching_files, path)):
-                problems.append(ConfigProblem(place, text + MISSING_FILE_ADVICE[name]))
+                is_misspelled = text.endswith("?")  # a similar name exists
+                problems.append(ConfigProblem(place, text if is_misspelled else text + MISSING_FILE_ADVICE[name]))
     if problems:
         raise ConfigError(problems)
 
