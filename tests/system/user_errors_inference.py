@@ -5,6 +5,7 @@ from system.user_errors import UserErrorCase, case
 COMPARE = ["compare", "{corpus}/test.tgt", "{corpus}/test.src"]
 EXPORT = ["export", "{run}", "--out", "{new}"]
 ATTENTION = ["inspect", "attention", "{run}", "--output", "{new}.png"]
+EVALUATE_METEOR = ["evaluate", "{run}", "{corpus}/test.src", "{corpus}/test.tgt", "--metric", "meteor"]
 GATES = ["inspect", "gates", "{recurrent}", "a cat", "--output", "{new}.png"]
 
 INFERENCE_COMMANDS: dict[str, list[UserErrorCase]] = {
@@ -171,6 +172,11 @@ INFERENCE_COMMANDS: dict[str, list[UserErrorCase]] = {
         ),
     ],
     "evaluate": [
+        case(
+            "output is the list of synonyms",
+            [*EVALUATE_METEOR, "--synonyms", "{recipe}", "--output", "{recipe}"],
+            "{recipe}: is read from",
+        ),
         case(
             "missing translations", ["evaluate", "{bad}/none", "{corpus}/test.tgt"], "{bad}/none: there is no such file"
         ),

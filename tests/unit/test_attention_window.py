@@ -9,6 +9,7 @@ from torch.testing import assert_close
 from weft.core import tracing
 from weft.core.padded import Padded
 from weft.models.transformer import TransformerDecoder, TransformerEncoder
+from weft.nn.attention import CrossAttention
 from weft.nn.encoder_memory import Memory, MemorySizes
 from weft.nn.self_attention import SelfAttention, is_blockwise_faster
 
@@ -90,3 +91,9 @@ def test_receptive_field_of_a_language_model_grows_by_layer() -> None:
     output, _ = decoder(x, decoder.start(Memory(nothing, nothing, torch.ones(1, 0, dtype=torch.bool))))
     (gradient,) = torch.autograd.grad(output.hidden[0, 7].square().sum(), x)
     assert (gradient[0].abs().sum(-1) > 0).nonzero().flatten().tolist() == [3, 4, 5, 6, 7]
+
+
+def test_width_of_values_needs_a_projection() -> None:
+    assert CrossAttention(4, MemorySizes(4, 4), projected=True, dim=6).dim == 6
+    with pytest.raises(ValueError, match="set projected: true"):
+        CrossAttention(4, MemorySizes(4, 4), dim=6)
