@@ -145,7 +145,7 @@ def compare(
     )
     data = read_comparison_data([references, *(reference or [])], systems, source)
 
-    def run_comparison() -> Comparison:
+    def run_comparison() -> Comparison:  # a function, so that a page that cannot be written is reported first
         return compare_systems(data, settings, None if train is None else read_lines(train))
 
     if html is None:
@@ -173,7 +173,7 @@ def edit_distance(
 def parse_metric_options(
     metrics: Sequence[str], lowercase: bool, tokenize: str | None, stem: str | None, synonyms: Path | None
 ) -> "MetricOptions":
-    """Check the metric options of `weft evaluate` and `weft compare` before any work is done."""
+    """Return the metric options; raise UserError if they do not fit the metrics."""
     from weft.metrics.corpus_metrics import check_metrics
     from weft.metrics.meteor import read_synonyms
     from weft.metrics.scores import DEFAULT_OPTIONS, NO_SYNONYMS, MetricOptions

@@ -146,9 +146,9 @@ class _BeamStep(NamedTuple):
     state: State  # its rows not yet reordered
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class BatchedBeams:
-    """The search loop of beam search and diverse beam search: `number` beams per sentence, each of `size` hypotheses.
+    """The search loop of beam search and diverse beam search: `groups` beams per sentence, each of `size` hypotheses.
 
     A step makes 2K candidates for each beam. Those of the first K that are EOS finish a hypothesis; the first K others
     are extended. A beam is done by `stop_rule`, and a sentence leaves the batch when all its beams are done:
@@ -161,7 +161,7 @@ class BatchedBeams:
     - "top": the best candidate of a step is EOS, and `n_best` hypotheses have finished. OpenNMT-py.
     """
 
-    number: int
+    groups: int
     size: int
     n_best: int
     length_penalty: LengthPenalty
@@ -170,20 +170,20 @@ class BatchedBeams:
     select: CandidateSelector
 
     def __call__(self, step: StepFunction, state: State, limit: Tensor) -> list[list[tuple[float, Hypothesis]]]:
-        """Return the finished hypotheses of each of the B x number beams with their ranks, best first."""
+        """Return the finished hypotheses of each of the B x groups beams with their final scores, best first."""
         live = self._initial_beams(state, len(limit), limit.device)
-        limit = limit.repeat_interleave(self.number)
+        limit = limit.repeat_interleave(self.groups)
         backpointers: list[BackpointerStep] = []
         finished = FinishedHypotheses(len(limit), self.n_best, limit.device)
         while len(live.beams):
-            made = self._extend(step, live, limit[live.beams] <= len(backpointers))
-            backpointers.append(made.backpointers)
-            ranks = self._ranks_of_ended(made, len(backpointers))
+            result = self._extend(step, live, limit[live.beams] <= len(backpointers))
+            backpointers.append(result.backpointers)
+            ranks = self._final_scores(result, len(backpointers))
             finished.add(live.beams, ranks, len(backpointers) - 1)
-            survivors = unfinished_candidates(made.candidates.tokens)
-            self._trace(live, made, ranks, survivors)
-            live = _advance_beams(live, made, survivors)
-            live = self._drop_finished(live, self._are_done(live, made, finished, limit[live.beams]))
+            survivors = unfinished_candidates(result.candidates.tokens)
+            self._trace(live, result, ranks, survivors)
+            live = _advance_beams(live, result, survivors)
+            live = self._drop_finished(live, self._are_done(live, result, finished, limit[live.beams]))
         return finished.read(backpointers)
 
     def rank(self, hypothesis: Hypothesis) -> float:
@@ -193,11 +193,11 @@ class BatchedBeams:
 
     def _initial_beams(self, state: State, sentences: int, device: torch.device) -> BeamState:
         """K copies of the initial state in each beam; all but the first score -inf."""
-        tokens = torch.full((sentences * self.number, self.size), BOS, device=device)
-        scores = torch.full((sentences * self.number, self.size), NEG_INF, device=device)
+        tokens = torch.full((sentences * self.groups, self.size), BOS, device=device)
+        scores = torch.full((sentences * self.groups, self.size), NEG_INF, device=device)
         scores[:, 0] = 0
         rows = torch.arange(sentences, device=device)
-        state = state.select(rows, rows.repeat_interleave(self.number * self.size))
+        state = state.select(rows, rows.repeat_interleave(self.groups * self.size))
         beams = torch.arange(len(tokens), device=device)
         return BeamState(beams, tokens, scores, torch.zeros_like(tokens), None, state)
 
@@ -208,20 +208,20 @@ class BatchedBeams:
         candidates = self.select(live.scores, log_probs, output.bank_transitions)
         tokens, rows = candidates.tokens.flatten(), candidates.rows.flatten()
         parents = live.candidates.flatten()[rows]
-        made = BackpointerStep(tokens, log_probs[rows, tokens], parents, rows, forced, output.attention)
+        backpointers = BackpointerStep(tokens, log_probs[rows, tokens], parents, rows, forced, output.attention)
         sums = accumulate_attention(live.attention, output.attention) if self.coverage_penalty else None
-        return _BeamStep(candidates, made, sums, state)
+        return _BeamStep(candidates, backpointers, sums, state)
 
-    def _ranks_of_ended(self, made: _BeamStep, length: int) -> Tensor:
+    def _final_scores(self, result: _BeamStep, length: int) -> Tensor:
         """[U,2K], -inf where a candidate is not EOS, or is not among the first K."""
-        ended = made.candidates.tokens == EOS
+        ended = result.candidates.tokens == EOS
         ended[:, self.size :] = False
-        ranks = self.length_penalty(made.candidates.scores, torch.full_like(made.candidates.scores, length))
-        if made.attention is not None:
-            ranks = ranks + self.coverage_penalty * coverage_scores(made.attention, made.candidates.rows)
+        ranks = self.length_penalty(result.candidates.scores, torch.full_like(result.candidates.scores, length))
+        if result.attention is not None:
+            ranks = ranks + self.coverage_penalty * coverage_scores(result.attention, result.candidates.rows)
         return ranks.masked_fill(~ended, NEG_INF)
 
-    def _are_done(self, live: BeamState, made: _BeamStep, finished: FinishedHypotheses, limit: Tensor) -> Tensor:
+    def _are_done(self, live: BeamState, result: _BeamStep, finished: FinishedHypotheses, limit: Tensor) -> Tensor:
         """[U]: by the stop rule, or because no possible hypothesis is left."""
         best = live.scores.amax(1)
         reachable = self.length_penalty(best, (limit + 1).to(best.dtype))  # a coverage score is at most 0
@@ -235,19 +235,19 @@ class BatchedBeams:
             case "first":
                 return exhausted | enough
             case "top":
-                top = made.candidates.scores.argmax(1, keepdim=True)
-                return exhausted | (enough & (made.candidates.tokens.gather(1, top) == EOS)[:, 0])
+                top = result.candidates.scores.argmax(1, keepdim=True)
+                return exhausted | (enough & (result.candidates.tokens.gather(1, top) == EOS)[:, 0])
 
     def _drop_finished(self, live: BeamState, done: Tensor) -> BeamState:
         """Remove sentences all of whose beams are done [U], and the hypotheses of beams that wait for others."""
         if not done.any():
             return live
-        active = (~done).view(-1, self.number).any(1)  # [A]
+        active = (~done).view(-1, self.groups).any(1)  # [A]
         scores = live.scores.masked_fill(done[:, None], NEG_INF)
         if active.all():
             return live._replace(scores=scores)
         sentences = active.nonzero()[:, 0]
-        survivors = active.repeat_interleave(self.number).nonzero()[:, 0]
+        survivors = active.repeat_interleave(self.groups).nonzero()[:, 0]
         rows = (beam_offsets(done, self.size) + torch.arange(self.size, device=done.device))[survivors].flatten()
         return BeamState(
             live.beams[survivors],
@@ -258,24 +258,24 @@ class BatchedBeams:
             live.state.select(sentences, rows),
         )
 
-    def _trace(self, live: BeamState, made: _BeamStep, ranks: Tensor, survivors: Tensor) -> None:
-        scores = made.candidates.scores
+    def _trace(self, live: BeamState, result: _BeamStep, ranks: Tensor, survivors: Tensor) -> None:
+        scores = result.candidates.scores
         extended = torch.zeros_like(scores, dtype=torch.bool).scatter_(1, survivors, 1) & (scores > NEG_INF)
-        sentences = (live.beams // self.number).repeat_interleave(scores.shape[1])
-        trace_step(made.backpointers, sentences, extended.flatten(), ranks.flatten())
+        sentences = (live.beams // self.groups).repeat_interleave(scores.shape[1])
+        trace_step(result.backpointers, sentences, extended.flatten(), ranks.flatten())
 
 
-def _advance_beams(live: BeamState, made: _BeamStep, survivors: Tensor) -> BeamState:
+def _advance_beams(live: BeamState, result: _BeamStep, survivors: Tensor) -> BeamState:
     """The candidates at the positions `survivors` [U,K], with their carry rows."""
-    candidates = made.candidates
+    candidates = result.candidates
     rows = candidates.rows.gather(1, survivors).flatten()
-    memory, carry = made.state
+    memory, carry = result.state
     return BeamState(
         live.beams,
         candidates.tokens.gather(1, survivors),
         candidates.scores.gather(1, survivors),
         survivors + beam_offsets(live.beams, candidates.tokens.shape[1]),
-        None if made.attention is None else made.attention[rows],
+        None if result.attention is None else result.attention[rows],
         # Not state.select: memory keeps its rows, and a copy of it at every step would cost more than the search.
         State(memory, tree_select(carry, rows)),
     )
@@ -307,7 +307,15 @@ class BeamSearch:
     ):
         check_n_best(n_best, size)
         self._select_unconstrained = greedy_first_candidates if keep_greedy else best_candidates
-        self._beams = BatchedBeams(1, size, n_best, length_penalty(), coverage_penalty, stop_rule, self._select)
+        self._beams = BatchedBeams(
+            groups=1,
+            size=size,
+            n_best=n_best,
+            length_penalty=length_penalty(),
+            coverage_penalty=coverage_penalty,
+            stop_rule=stop_rule,
+            select=self._select,
+        )
 
     @torch.no_grad()
     def __call__(self, step: StepFunction, state: State, limit: Tensor, lines: Tensor) -> list[list[Hypothesis]]:  # noqa: ARG002

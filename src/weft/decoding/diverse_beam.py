@@ -48,7 +48,15 @@ class DiverseBeamSearch:
         self.diversity = diversity
         self.n_best = n_best
         width = size // groups
-        self._beams = BatchedBeams(groups, width, min(n_best, width), length_penalty(), 0.0, stop_rule, self._select)
+        self._beams = BatchedBeams(
+            groups=groups,
+            size=width,
+            n_best=min(n_best, width),
+            length_penalty=length_penalty(),
+            coverage_penalty=0.0,
+            stop_rule=stop_rule,
+            select=self._select,
+        )
 
     @torch.no_grad()
     def __call__(self, step: StepFunction, state: State, limit: Tensor, lines: Tensor) -> list[list[Hypothesis]]:  # noqa: ARG002

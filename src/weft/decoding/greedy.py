@@ -30,13 +30,13 @@ def search_single(step: StepFunction, state: State, limit: Tensor, pick: TokenPi
         tokens = pick(log_probs, sentences, length)
         token_scores = log_probs.gather(1, tokens[:, None])[:, 0]
         rows = torch.arange(len(tokens), device=tokens.device)
-        made = BackpointerStep(tokens, token_scores, candidates, rows, forced, output.attention)
-        backpointers.append(made)
+        latest = BackpointerStep(tokens, token_scores, candidates, rows, forced, output.attention)
+        backpointers.append(latest)
         scores = scores + token_scores
         ended = scores.masked_fill(tokens != EOS, NEG_INF)
         finished.add(sentences, ended[:, None], length)
         unfinished = (tokens != EOS) & (scores > NEG_INF)
-        trace_step(made, sentences, unfinished, ended)
+        trace_step(latest, sentences, unfinished, ended)
         candidates = unfinished.nonzero()[:, 0]
         if len(candidates) < len(tokens):
             sentences, tokens, scores = sentences[candidates], tokens[candidates], scores[candidates]

@@ -36,7 +36,7 @@ class MinimumRiskLoss:
     with include_reference the true one. The loss is (1 - w) risk + w cross-entropy, w = cross_entropy_weight (Edunov et
     al. 2018, section 3.3), both summed over sentences; Shen et al. have w = 0.
 
-    cost: a name of weft/metrics/sentence_metrics.py. alpha: the sharpness of Q; Shen et al. use 0.005, and 1 keeps the
+    cost: see metrics/sentence_metrics.py. alpha: the sharpness of Q; Shen et al. use 0.005, and 1 keeps the
     model's own proportions (Prabhavalkar et al. 2018). The gradient of the risk is proportional to alpha: with w > 0,
     alpha must be near 1 for the risk to matter. An output has at most `max_length_factor` x tokens of the reference +
     `max_length_extra` tokens. An update needs the time and memory of about `samples` batches: use a smaller
@@ -80,17 +80,19 @@ class MinimumRiskLoss:
         return [list(dict.fromkeys(outputs)) for outputs in candidates]
 
     def risk(self, model: Model, memory: Memory, batch: Batch, candidates: Sequence[Sequence[TokenIds]]) -> Tensor:
-        """Return the expected cost, summed over the sentences; one without candidates has none."""
+        """Return the expected cost, summed over the sentences; a sentence without candidates adds 0."""
         if not any(candidates):
             return memory.keys.new_zeros(())
         counts = [len(outputs) for outputs in candidates]
         log_probs = self._log_probs(model, memory, batch, candidates)
         cost, references = sentence_cost(self.cost), self.context.decode(_target_ids(batch.target))
-        lines = iter(self.context.decode(chain.from_iterable(candidates)))
-        sentences = zip(references, candidates, strict=True)
-        costs = [cost(next(lines), reference) for reference, outputs in sentences for _ in outputs]
-        pairs = zip(torch.split(log_probs, counts), torch.split(log_probs.new_tensor(costs), counts), strict=True)
-        return torch.stack([(self.alpha * log_p).softmax(0) @ row for log_p, row in pairs]).sum()
+        lines = self.context.decode(chain.from_iterable(candidates))
+        repeated = [reference for reference, count in zip(references, counts, strict=True) for _ in range(count)]
+        costs = [cost(line, reference) for line, reference in zip(lines, repeated, strict=True)]
+        per_sentence = zip(
+            torch.split(log_probs, counts), torch.split(log_probs.new_tensor(costs), counts), strict=True
+        )
+        return torch.stack([(self.alpha * log_p).softmax(0) @ row_costs for log_p, row_costs in per_sentence]).sum()
 
     def _log_probs(
         self, model: Model, memory: Memory, batch: Batch, candidates: Sequence[Sequence[TokenIds]]
@@ -99,11 +101,11 @@ class MinimumRiskLoss:
         sentences = [number for number, outputs in enumerate(candidates) for _ in outputs]
         rows = torch.tensor(sentences, device=memory.mask.device)
         repeated = cast(Memory, tree_select(memory, rows))
-        outputs = Padded.from_rows([[*tokens, EOS] for tokens in chain.from_iterable(candidates)]).to(rows.device)
-        inputs = batch._replace(target=outputs).decoder_input().data
-        hidden = model.decode(repeated, inputs).hidden[outputs.mask]
-        log_probs = token_log_probs(model.head, hidden, outputs.data[outputs.mask], self.chunk_size)
-        return group_sums(log_probs, outputs.mask.nonzero()[:, 0], len(rows))
+        targets = Padded.from_rows([[*tokens, EOS] for tokens in chain.from_iterable(candidates)]).to(rows.device)
+        inputs = batch._replace(target=targets).decoder_input().data
+        hidden = model.decode(repeated, inputs).hidden[targets.mask]
+        log_probs = token_log_probs(model.head, hidden, targets.data[targets.mask], self.chunk_size)
+        return group_sums(log_probs, targets.mask.nonzero()[:, 0], len(rows))
 
 
 @torch.no_grad()
@@ -115,7 +117,7 @@ def sample_outputs(model: Model, source: Padded, samples: int, limit: Tensor) ->
         output, after = model.step(tokens, state)
         return output._replace(attention=None), after  # the search would keep the attention of every output
 
-    with evaluation_mode(model):
+    with evaluation_mode(model):  # without dropout: samples come from the model as it decodes
         state = model.start(model.encode(source)).select(rows, rows)
         # An empty list where all tokens have probability 0.
         found = search_single(step, state, limit[rows], lambda log_probs, *_: sample_from_logits(log_probs))

@@ -26,7 +26,7 @@ from weft.data.checks.quality_check import TRAIN_SPLIT, CheckInputs, CheckResult
 from weft.data.text_files import open_compressed
 
 CHANGE_LOG = "changes.jsonl"
-ALWAYS_REPAIRED = Problem.CONTROL_CHARACTERS | Problem.BYTE_ORDER_MARK  # never a reason to drop a pair
+NEVER_DROPPED = Problem.CONTROL_CHARACTERS | Problem.BYTE_ORDER_MARK  # repaired instead, unless ignored
 PARTIAL_LOG = f"{CHANGE_LOG}.unfinished"
 
 
@@ -82,7 +82,7 @@ def clean_training_data(
     repaired = map(repairer.repair, files.rows())
     features = extract_features(repaired, temporary / "repaired", target_only=inputs.target_only)
     detector = ProblemDetector(features, checked.held_out, target_only=inputs.target_only)
-    dropped = kinds & ~ALWAYS_REPAIRED
+    dropped = kinds & ~NEVER_DROPPED
     reasons = detector.detect(temporary / "problems", dropped) & np.uint32(dropped)
     if reasons.all():
         raise UserError(f"{files.paths()[0]}: --fix would leave nothing. Add --ignore KIND.")
@@ -109,7 +109,7 @@ def _write_copy(new: Path, files: CorpusFiles, repairer: RowRepairer, reasons: N
                         change = f"dropped: {', '.join(problem_names(int(reason)))}"
                         _log_change(log, shard.paths[0], row.number, change, row.lines, None)
                         continue
-                    repaired = repairer.repair(row)
+                    repaired = repairer.repair(row)  # again: repaired rows are not kept in memory
                     for output, line in zip(outputs, repaired.lines, strict=True):
                         output.write(f"{line}\n".encode("utf-8", "surrogateescape"))
                     kept += 1
