@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from weft.cli.evaluate import check_tokenize_option, parse_metric_options
+from weft.cli.evaluate import MetricArguments
 from weft.cli.evaluate import compare as compare_files
 from weft.cli.options import refuse_options
 from weft.core.errors import UserError
 from weft.metrics.comparison import (
+    DEFAULT_COMPARISON,
     Comparison,
     ComparisonSettings,
     bucket_labels,
@@ -24,7 +25,7 @@ from weft.metrics.corpus_metrics import metric_statistics
 from weft.metrics.references import ComparisonData, SystemOutput, read_comparison_data, system_names
 from weft.metrics.score_report import comparison_to_json, format_comparison
 from weft.metrics.scores import MetricOptions, Segments
-from weft.visualize.comparison_page import write_comparison_page
+from weft.visualize.comparison_page import SENTENCE_METRIC, SENTENCES_PER_KIND, write_comparison_page
 
 REFERENCES = ["the cat sat on the mat", "a dog <script>alert(1)</script> ran", "it rains", "she said no"]
 GOOD = ["the cat sat on a mat", "a dog <script>alert(1)</script> ran", "it rains", "she said so"]
@@ -169,7 +170,7 @@ def test_empty_references_and_duplicate_sources_are_rejected(tmp_path: Path) -> 
 
 def test_options_need_a_metric_that_uses_them(tmp_path: Path) -> None:
     synonyms = write(tmp_path / "synonyms", "big large\n")
-    options = parse_metric_options(["bleu", "meteor"], True, "char", "german", synonyms)
+    options = MetricArguments(None, True, "char", "german", synonyms).parse(["bleu", "meteor"])
     assert (options.lowercase, options.tokenize, options.stem, options.synonyms.name) == (
         True,
         "char",
@@ -177,18 +178,26 @@ def test_options_need_a_metric_that_uses_them(tmp_path: Path) -> None:
         "synonyms",
     )
     with pytest.raises(UserError, match="--stem needs --metric meteor: add it, or omit --stem"):
-        parse_metric_options(["bleu"], False, None, "german", None)
+        MetricArguments(stem="german").parse(["bleu"])
     with pytest.raises(UserError, match="--synonyms needs --metric meteor: add it"):
-        parse_metric_options(["bleu"], False, None, None, synonyms)
-    check_tokenize_option("char", ["wer", "repetition"])
+        MetricArguments(synonyms=synonyms).parse(["bleu"])
+    MetricArguments(["wer", "repetition"], tokenize="char").for_evaluation()
     with pytest.raises(UserError, match="only affects bleu, meteor, repetition, copy: add one of them with --metric"):
-        check_tokenize_option("char", ["wer", "chrf"])
+        MetricArguments(["wer", "chrf"], tokenize="char").for_evaluation()
 
 
 def test_only_options_that_were_set_are_rejected() -> None:
     refuse_options("it", {"--a": None, "--b": False, "--c": []}, "for a model")
     with pytest.raises(UserError, match=r"^it: omit --b, --c, which are for a model\.$"):
         refuse_options("it", {"--a": None, "--b": True, "--c": ["x"]}, "for a model")
+
+
+def test_help_of_compare_names_the_defaults() -> None:
+    defaults = {"seed": DEFAULT_COMPARISON.seed, "sentence_metric": SENTENCE_METRIC, "sentences": SENTENCES_PER_KIND}
+    samples = f"{DEFAULT_COMPARISON.samples}, and {DEFAULT_COMPARISON.trials} for randomization"
+    for name, default in {**defaults, "samples": samples}.items():
+        (option,) = compare_files.__annotations__[name].__metadata__
+        assert option.help.endswith(f"Default: {default}.")
 
 
 def test_page_options_require_html(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
 
@@ -10,7 +10,7 @@ from weft.cli.options import BeamOption, DeviceOption, JsonOption, SetOption, re
 from weft.core.errors import UserError
 
 if TYPE_CHECKING:
-    from weft.metrics.scores import MetricOptions
+    from weft.metrics.scores import MetricOptions, MetricScore
 
 MetricOption = Annotated[
     list[str] | None,
@@ -59,36 +59,108 @@ def evaluate(
     weft evaluate TRANSLATIONS REFERENCE...
     weft evaluate LANGUAGE_MODEL TEXT
     """
-    from weft.core.files import check_output_file
-    from weft.inference.evaluation import evaluate_file, evaluate_model, read_examples
-    from weft.inference.language_model import evaluate_perplexity, is_single_text, load_for_perplexity
-    from weft.inference.loader import load_translator
-    from weft.metrics.corpus_metrics import DEFAULT_METRICS
+    from weft.inference.language_model import is_single_text
     from weft.metrics.score_report import format_scores, scores_to_json
 
     if not system.exists():
         raise UserError(f"{system}: there is no such file or folder")
-    search_options: dict[str, object] = {"--output": output, "--beam": beam, "--set": settings}
-    if system.is_dir() and is_single_text(files):
-        trained = load_for_perplexity(files[0], system, device)
-        options = {"--metric": metric, "--lowercase": lowercase, "--tokenize": tokenize, "--stem": stem}
-        situation = f"{system} is a language model, scored by its perplexity"
-        refuse_options(situation, {**options, "--synonyms": synonyms, **search_options}, "for translations")
-        scores = evaluate_perplexity(trained, files[0])
+    metrics = MetricArguments(metric, lowercase, tokenize, stem, synonyms)
+    search = SearchArguments(output, beam, settings, device)
+    if not system.is_dir():
+        scores = _score_translations(system, files, metrics, search)
+    elif is_single_text(files):
+        scores = _score_language_model(system, files[0], metrics, search)
     else:
-        metrics = metric or DEFAULT_METRICS
-        metric_options = parse_metric_options(metrics, lowercase, tokenize, stem, synonyms)
-        check_tokenize_option(tokenize, metrics)
-        if system.is_dir():
-            check_output_file(output, [*files, *([synonyms] if synonyms else [])])
-            examples = read_examples(files)
-            translator = load_translator(system, device=device, beam=beam, overrides=settings or [])
-            scores = evaluate_model(translator, examples, metrics, metric_options, output)
-        else:
-            model_options = {**search_options, "--device": device != "auto"}
-            refuse_options(f"{system} is a file of translations", model_options, "for a model")
-            scores = evaluate_file(system, files, metrics, metric_options)
+        scores = _score_model(system, files, metrics, search)
     print(scores_to_json(scores) if json else format_scores(scores))
+
+
+class MetricArguments(NamedTuple):
+    """The options of a command that say how outputs are scored, as given."""
+
+    names: Sequence[str] | None = None
+    lowercase: bool = False
+    tokenize: str | None = None
+    stem: str | None = None
+    synonyms: Path | None = None
+
+    def by_option(self) -> dict[str, object]:
+        return dict(zip(("--metric", "--lowercase", "--tokenize", "--stem", "--synonyms"), self, strict=True))
+
+    def parse(self, metrics: Sequence[str]) -> "MetricOptions":
+        """Return the metric options; raise UserError if they do not fit the metrics."""
+        from weft.metrics.corpus_metrics import check_metrics
+        from weft.metrics.meteor import read_synonyms
+        from weft.metrics.scores import DEFAULT_OPTIONS, NO_SYNONYMS, MetricOptions
+
+        require_option("--metric meteor", "meteor" in metrics, {"--stem": self.stem, "--synonyms": self.synonyms})
+        options = MetricOptions(
+            lowercase=self.lowercase,
+            tokenize=self.tokenize or DEFAULT_OPTIONS.tokenize,
+            stem=self.stem or DEFAULT_OPTIONS.stem,
+            synonyms=NO_SYNONYMS if self.synonyms is None else read_synonyms(self.synonyms),
+        )
+        check_metrics(metrics, options)
+        return options
+
+    def for_evaluation(self) -> "tuple[Sequence[str], MetricOptions]":
+        """Return the metrics of `weft evaluate` and their options; raise UserError if --tokenize affects none."""
+        from weft.metrics.corpus_metrics import DEFAULT_METRICS, METRICS
+
+        metrics = self.names or DEFAULT_METRICS
+        options = self.parse(metrics)
+        if self.tokenize is not None and not any(METRICS[name].uses_tokenizer for name in metrics):
+            names = ", ".join(name for name, metric in METRICS.items() if metric.uses_tokenizer)
+            raise UserError(f"--tokenize only affects {names}: add one of them with --metric, or omit --tokenize.")
+        return metrics, options
+
+
+class SearchArguments(NamedTuple):
+    """The options of `weft evaluate` that say how a model translates, as given."""
+
+    output: Path | None
+    beam: int | None
+    settings: list[str] | None
+    device: str
+
+    def by_option(self) -> dict[str, object]:
+        return {"--output": self.output, "--beam": self.beam, "--set": self.settings}
+
+
+def _score_language_model(
+    model: Path, text: Path, metrics: MetricArguments, search: SearchArguments
+) -> "list[MetricScore]":
+    from weft.inference.language_model import evaluate_perplexity, load_for_perplexity
+
+    trained = load_for_perplexity(text, model, search.device)
+    situation = f"{model} is a language model, scored by its perplexity"
+    refuse_options(situation, {**metrics.by_option(), **search.by_option()}, "for translations")
+    return evaluate_perplexity(trained, text)
+
+
+def _score_model(
+    model: Path, files: Sequence[Path], metrics: MetricArguments, search: SearchArguments
+) -> "list[MetricScore]":
+    from weft.core.files import check_output_file
+    from weft.inference.evaluation import evaluate_model, read_examples
+    from weft.inference.loader import load_translator
+
+    names, options = metrics.for_evaluation()
+    check_output_file(search.output, [*files, *([metrics.synonyms] if metrics.synonyms else [])])
+    examples = read_examples(files)
+    translator = load_translator(model, device=search.device, beam=search.beam, overrides=search.settings or [])
+    return evaluate_model(translator, examples, names, options, search.output)
+
+
+def _score_translations(
+    translations: Path, references: Sequence[Path], metrics: MetricArguments, search: SearchArguments
+) -> "list[MetricScore]":
+    from weft.inference.evaluation import evaluate_file
+
+    names, options = metrics.for_evaluation()
+    model_options = {**search.by_option(), "--device": search.device != "auto"}
+    refuse_options(f"{translations} is a file of translations", model_options, "for a model")
+    return evaluate_file(translations, references, names, options)
 
 
 def compare(
@@ -112,7 +184,7 @@ def compare(
     samples: Annotated[
         int | None, typer.Option(min=100, help="The number of samples. Default: 1000, and 10000 for randomization.")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="The seed of the samples.")] = 12345,
+    seed: Annotated[int | None, typer.Option(min=0, help="The seed of the samples. Default: 12345.")] = None,
     lowercase: LowercaseOption = False,
     tokenize: TokenizeOption = None,
     stem: StemOption = None,
@@ -129,19 +201,22 @@ def compare(
     """Compare systems on the same lines: scores, confidence intervals, significance, and where they differ."""
     from weft.core.files import check_output_file
     from weft.data.text_files import read_lines
-    from weft.metrics.comparison import Comparison, ComparisonSettings, compare_systems
+    from weft.metrics.comparison import DEFAULT_COMPARISON, Comparison, ComparisonSettings, compare_systems
     from weft.metrics.references import read_comparison_data
     from weft.metrics.score_report import comparison_to_json, format_comparison
-    from weft.metrics.significance import BOOTSTRAP_SAMPLES, RANDOMIZATION_TRIALS
-    from weft.visualize.comparison_page import write_comparison_page
+    from weft.visualize.comparison_page import SENTENCE_METRIC, SENTENCES_PER_KIND, write_comparison_page
 
     require_option("--html FILE", html, {"--sentence-metric": sentence_metric, "--sentences": sentences})
     inputs = [references, *(reference or []), *systems, source, train, synonyms]
     check_output_file(html, [file for file in inputs if file is not None])
-    metrics, sentence_metric = metric or ["bleu", "chrf", "ter"], sentence_metric or "chrf"
-    options = parse_metric_options([*metrics, sentence_metric], lowercase, tokenize, stem, synonyms)
+    metrics, sentence_metric = metric or DEFAULT_COMPARISON.metrics, sentence_metric or SENTENCE_METRIC
     settings = ComparisonSettings(
-        metrics, options, test, samples or BOOTSTRAP_SAMPLES, samples or RANDOMIZATION_TRIALS, seed
+        metrics,
+        MetricArguments(metric, lowercase, tokenize, stem, synonyms).parse([*metrics, sentence_metric]),
+        test,
+        samples or DEFAULT_COMPARISON.samples,
+        samples or DEFAULT_COMPARISON.trials,
+        DEFAULT_COMPARISON.seed if seed is None else seed,
     )
     data = read_comparison_data([references, *(reference or [])], systems, source)
 
@@ -151,7 +226,7 @@ def compare(
     if html is None:
         comparison = run_comparison()
     else:
-        comparison = write_comparison_page(run_comparison, html, sentence_metric, sentences or 10)
+        comparison = write_comparison_page(run_comparison, html, sentence_metric, sentences or SENTENCES_PER_KIND)
     print(comparison_to_json(comparison) if json else format_comparison(comparison))
 
 
@@ -168,31 +243,3 @@ def edit_distance(
 
     units, other = (source.split(), target.split()) if words else (list(source), list(target))
     print(format_edit_table(units, other, EditCosts(insert, delete, substitute)))
-
-
-def parse_metric_options(
-    metrics: Sequence[str], lowercase: bool, tokenize: str | None, stem: str | None, synonyms: Path | None
-) -> "MetricOptions":
-    """Return the metric options; raise UserError if they do not fit the metrics."""
-    from weft.metrics.corpus_metrics import check_metrics
-    from weft.metrics.meteor import read_synonyms
-    from weft.metrics.scores import DEFAULT_OPTIONS, NO_SYNONYMS, MetricOptions
-
-    require_option("--metric meteor", "meteor" in metrics, {"--stem": stem, "--synonyms": synonyms})
-    options = MetricOptions(
-        lowercase=lowercase,
-        tokenize=tokenize or DEFAULT_OPTIONS.tokenize,
-        stem=stem or DEFAULT_OPTIONS.stem,
-        synonyms=NO_SYNONYMS if synonyms is None else read_synonyms(synonyms),
-    )
-    check_metrics(metrics, options)
-    return options
-
-
-def check_tokenize_option(tokenize: str | None, metrics: Sequence[str]) -> None:
-    """Raise UserError if --tokenize has no effect on any of the metrics."""
-    from weft.metrics.corpus_metrics import METRICS
-
-    if tokenize is not None and not any(METRICS[name].uses_tokenizer for name in metrics):
-        names = ", ".join(name for name, metric in METRICS.items() if metric.uses_tokenizer)
-        raise UserError(f"--tokenize only affects {names}: add one of them with --metric, or omit --tokenize.")

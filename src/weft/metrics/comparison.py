@@ -158,6 +158,9 @@ class ComparisonSettings:
     seed: int = RESAMPLING_SEED
 
 
+DEFAULT_COMPARISON = ComparisonSettings()
+
+
 class SystemScore(NamedTuple):
     """A system's score by one metric; p of the difference to the first system, None for the first itself."""
 

@@ -12,6 +12,7 @@ from weft.metrics.comparison import Comparison, SystemScore
 from weft.metrics.score_report import format_p_value
 from weft.visualize.sentence_examples import best_lines, improved_lines, sentence_examples, worst_lines
 
+SENTENCE_METRIC, SENTENCES_PER_KIND = "chrf", 10  # the defaults of `weft compare`
 SIGNIFICANCE_LEVEL = 0.05
 
 
