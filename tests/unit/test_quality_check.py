@@ -16,7 +16,7 @@ from weft.data.checks.encodings import guess_encoding, is_mojibake, repair_mojib
 from weft.data.checks.outliers import ProblemDetector
 from weft.data.checks.problem_kinds import FIXABLE, PROBLEM_KINDS, parse_ignored_kinds
 from weft.data.checks.problem_report import check_reports_to_json, excerpt, format_check_reports, has_serious_problems
-from weft.data.checks.quality_check import CheckResult, check_corpora
+from weft.data.checks.quality_check import CheckInputs, CheckResult, check_corpora
 
 GOOD = [
     (f"The man saw the number {i} and went on to the house.", f"Der Mann sah die Nummer {i} und ging nach Hause, süß.")
@@ -207,11 +207,48 @@ def test_clean_training_data(tmp_path: Path) -> None:
     assert [(Path(change["file"]).name, change["line"], change["change"]) for change in changes] == [
         ("train.en", 1, "bom"),
         ("train.de", 2, "encoding"),
-        ("train.en", 3, "control, mojibake"),
-        ("train.de", 3, "control, mojibake"),
+        ("train.en", 3, "control"),
+        ("train.de", 3, "mojibake"),
         ("train.en", 4, "dropped: encoding"),
     ]
     assert changes[1]["before"].encode("utf-8", "surrogateescape") == latin.encode("cp1252")
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "changes"),
+    [
+        ("A\0 line.", "Eine schÃ¶ne Zeile.", [("train.en", "control"), ("train.de", "mojibake")]),
+        (
+            "A\0 \ufeffline.",
+            "S\xfc\xdfe Zeile.".encode("cp1252"),
+            [("train.en", "control, bom"), ("train.de", "encoding")],
+        ),
+        ("A\0 line.\r", "Eine \ufeffZeile.\r", [("train.en", "control"), ("train.de", "bom")]),
+        ("A line.", "Eine\0 \ufeffZeile.", [("train.de", "control, bom")]),
+    ],
+)
+def test_change_log_names_the_problems_of_each_line(
+    source: str | bytes, target: str | bytes, changes: list[tuple[str, str]], tmp_path: Path
+) -> None:
+    inputs = read_check_inputs(write(tmp_path, "train", [*GOOD, (source, target)]), [], {}, None)
+    assert logged_changes(inputs, tmp_path) == changes
+
+
+def test_change_log_names_the_problems_of_both_sides_of_a_table(tmp_path: Path) -> None:
+    rows = ["\ufeffA\0 line.\tEine schÃ¶ne Zeile.", *map("\t".join, GOOD)]
+    (tmp_path / "train.tsv").write_text("".join(f"{row}\n" for row in rows), "utf-8")
+    inputs = read_check_inputs([str(tmp_path / "train.tsv")], [], {}, None)
+    assert logged_changes(inputs, tmp_path) == [("train.tsv", "control, bom, mojibake")]
+
+
+def logged_changes(inputs: CheckInputs, folder: Path) -> list[tuple[str, str]]:
+    """Clean the training data; return file and problems of each entry of the log."""
+    temporary = folder / "meanwhile"
+    temporary.mkdir()
+    checked = check_corpora(inputs, temporary, lambda name, done: None)
+    clean_training_data(inputs, checked, 0, folder / "out", temporary)
+    entries = map(json.loads, (folder / "out" / CHANGE_LOG).read_text("utf-8").split("\n")[:-1])
+    return [(Path(entry["file"]).name, entry["change"]) for entry in entries]
 
 
 def test_cleaning_keeps_other_columns_fields_and_compression(tmp_path: Path) -> None:

@@ -6,8 +6,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from functools import reduce
+from operator import or_
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -17,12 +19,13 @@ from numpy.typing import NDArray
 from weft.core.errors import UserError
 from weft.core.files import check_new_folder, new_folder
 from weft.data.checks.corpus_rows import CorpusFiles, CorpusRow
-from weft.data.checks.encodings import decode_line, detect_encodings, is_utf16
+from weft.data.checks.encodings import decode_line, detect_encodings, is_utf16, is_valid_unicode
 from weft.data.checks.outliers import ProblemDetector
 from weft.data.checks.pair_features import extract_features
 from weft.data.checks.pair_problems import BOM_CHARACTER, find_character_problems, repair_line
 from weft.data.checks.problem_kinds import FIXABLE, REPAIRABLE, Problem, problem_names
 from weft.data.checks.quality_check import TRAIN_SPLIT, CheckInputs, CheckResult
+from weft.data.pair_files import Shard
 from weft.data.text_files import open_compressed
 
 CHANGE_LOG = "changes.jsonl"
@@ -93,34 +96,70 @@ def clean_training_data(
 
 
 def _write_copy(new: Path, files: CorpusFiles, repairer: RowRepairer, reasons: NDArray[np.uint32]) -> CleaningResult:
-    names, remaining, kept, changed = copied_file_names(files.paths()), iter(reasons), 0, 0
+    names, remaining = copied_file_names(files.paths()), iter(reasons)
     file_changed = UserError(f"{files.paths()[0]}: changed while it was read. Start again.")
-    with (new / PARTIAL_LOG).open("wb") as log:
+
+    def shard_decisions(shard: Shard) -> Iterator[tuple[CorpusRow, int]]:
+        for row in files.shard_rows(shard):
+            reason = next(remaining, None)
+            if reason is None:
+                raise file_changed
+            yield row, int(reason)
+
+    with (new / PARTIAL_LOG).open("wb") as file:
+        log = ChangeLog(file)
         for shard in files.shards:
             for path in filter(is_utf16, shard.paths):
-                _log_change(log, path, None, "encoding", "UTF-16", "UTF-8")
-            with ExitStack() as stack:
-                outputs = [stack.enter_context(open_compressed(new / names[path])) for path in shard.paths]
-                for row in files.shard_rows(shard):
-                    reason = next(remaining, None)
-                    if reason is None:
-                        raise file_changed
-                    if reason:
-                        change = f"dropped: {', '.join(problem_names(int(reason)))}"
-                        _log_change(log, shard.paths[0], row.number, change, row.lines, None)
-                        continue
-                    repaired = repairer.repair(row)  # again: repaired rows are not kept in memory
-                    for output, line in zip(outputs, repaired.lines, strict=True):
-                        output.write(f"{line}\n".encode("utf-8", "surrogateescape"))
-                    kept += 1
-                    changed += repaired.lines != row.lines
-                    for path, before, after in zip(shard.paths, row.lines, repaired.lines, strict=True):
-                        if before != after:
-                            change = ", ".join(problem_names(repairer.problems(row)))
-                            _log_change(log, path, row.number, change, before, after)
+                log.add_conversion(path)
+            _write_shard([new / names[path] for path in shard.paths], shard_decisions(shard), repairer, log)
     if next(remaining, None) is not None:
         raise file_changed
-    return CleaningResult(kept, changed, len(reasons) - kept)
+    return CleaningResult(len(reasons) - log.dropped, log.repaired, log.dropped)
+
+
+def _write_shard(
+    paths: Sequence[Path], decisions: Iterable[tuple[CorpusRow, int]], repairer: RowRepairer, log: ChangeLog
+) -> None:
+    """Write the rows of a shard. decisions: each row, and the bits of the reasons to drop it."""
+    with ExitStack() as stack:
+        outputs = [stack.enter_context(open_compressed(path)) for path in paths]
+        for row, reasons in decisions:
+            if reasons:
+                log.add_drop(row, reasons)
+                continue
+            repaired = repairer.repair(row)  # again: repaired rows are not kept in memory
+            for output, line in zip(outputs, repaired.lines, strict=True):
+                output.write(f"{line}\n".encode("utf-8", "surrogateescape"))
+            if repaired.lines != row.lines:
+                log.add_repair(row, repaired, repairer.line_problems(row))
+
+
+class ChangeLog:
+    """Writes a JSON object for each change, and counts dropped and repaired rows."""
+
+    def __init__(self, file: BinaryIO):
+        self._file = file
+        self.dropped = 0
+        self.repaired = 0
+
+    def add_conversion(self, path: Path) -> None:
+        self._write(path, None, "encoding", "UTF-16", "UTF-8")
+
+    def add_drop(self, row: CorpusRow, reasons: int) -> None:
+        self.dropped += 1
+        self._write(row.shard.paths[0], row.number, f"dropped: {', '.join(problem_names(reasons))}", row.lines, None)
+
+    def add_repair(self, row: CorpusRow, repaired: CorpusRow, problems: Iterable[int]) -> None:
+        """Log the lines that differ. problems: bits of the problems of each line."""
+        self.repaired += 1
+        for path, before, after, found in zip(row.shard.paths, row.lines, repaired.lines, problems, strict=True):
+            if before != after:
+                self._write(path, row.number, ", ".join(problem_names(found)), before, after)
+
+    def _write(self, path: Path, line: int | None, change: str, before: object, after: object) -> None:
+        """Bytes that are not UTF-8 are lone surrogates: \\udce9 for 0xE9."""
+        entry = {"file": str(path), "line": line, "change": change, "before": before, "after": after}
+        self._file.write(json.dumps(entry, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n")
 
 
 class RowRepairer:
@@ -138,12 +177,14 @@ class RowRepairer:
         source, target = row.pair
         return self._files.replace_pair(row, (repair_line(source, self._kinds), repair_line(target, self._kinds)))
 
-    def problems(self, row: CorpusRow) -> int:
-        """Return the bits of the problems of a row that are repaired."""
-        found = row.problems
-        for line in self._decode(row).pair or ():
-            found |= find_character_problems(line)
-        return found & self._kinds
+    def line_problems(self, row: CorpusRow) -> Iterator[int]:
+        """Yield the bits of the problems of each line that are repaired; the line of a table has both sides."""
+        pair = self._decode(row).pair or ("", "")
+        texts = [(side,) for side in pair] if len(row.lines) == 2 else [pair]
+        for line, sides in zip(row.lines, texts, strict=True):
+            found = 0 if is_valid_unicode(line) else Problem.INVALID_UTF8
+            found |= Problem.BYTE_ORDER_MARK if line.startswith(BOM_CHARACTER) else 0
+            yield reduce(or_, map(find_character_problems, sides), found) & self._kinds
 
     def _decode(self, row: CorpusRow) -> CorpusRow:
         """Decode lines that are not UTF-8, and remove byte order marks at the start of files."""
@@ -155,12 +196,6 @@ class RowRepairer:
             lines = tuple(line.removeprefix(BOM_CHARACTER) for line in row.lines)
             row = row._replace(lines=lines, problems=row.problems & ~Problem.BYTE_ORDER_MARK)
         return row
-
-
-def _log_change(log: BinaryIO, path: Path, line: int | None, change: str, before: object, after: object) -> None:
-    """Write a JSON object. Bytes that are not UTF-8 are lone surrogates: \\udce9 for 0xE9."""
-    entry = {"file": str(path), "line": line, "change": change, "before": before, "after": after}
-    log.write(json.dumps(entry, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n")
 
 
 def copied_file_names(paths: list[Path]) -> dict[Path, str]:
