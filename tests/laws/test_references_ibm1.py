@@ -65,7 +65,7 @@ def test_portions_are_split_by_number_of_links() -> None:
     split = list(split_by_links(whole, 5))
     assert [len(make_links(portion).targets) for portion in split] == [3 * 2, 2 * 1 + 4 * 2, 2 * 3]
     for side in range(2):
-        assert np.concatenate([portion[side].ids for portion in split]).tolist() == whole[side].ids.tolist()
+        assert np.concatenate([portion[side].values for portion in split]).tolist() == whole[side].values.tolist()
         assert np.concatenate([portion[side].lengths for portion in split]).tolist() == whole[side].lengths.tolist()
 
 

@@ -23,7 +23,7 @@ CODEC = ImageCodec(height=8, invert=False)
 
 
 def columns(path: Path, codec: ImageCodec = CODEC) -> list[list[int]]:
-    rows: list[list[int]] = codec.encode_rows([str(path)]).ids.tolist()
+    rows: list[list[int]] = codec.encode_rows([str(path)]).values.tolist()
     return rows
 
 
@@ -105,7 +105,7 @@ def test_empty_line_has_no_columns(tmp_path: Path) -> None:
     rows = CODEC.encode_rows([path, " ", path])
     assert rows.lengths.tolist() == [1, 0, 1]
     assert [row.shape for row in rows.split()] == [(1, 8), (0, 8), (1, 8)]
-    assert CODEC.encode_rows([]).ids.shape == (0, 8)
+    assert CODEC.encode_rows([]).values.shape == (0, 8)
 
 
 def error_message(path: Path) -> str:

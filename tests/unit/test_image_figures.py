@@ -98,7 +98,9 @@ def test_frames_that_depend_on_a_column_are_centered_below_it(subsampling: Subsa
     for column in (8, 17, 30):
         levels = [[255] * 40, [0 if index == column else 255 for index in range(40)]]
         paths = [write_bars(tmp_path / f"{number}.png", *row, height=HEIGHT) for number, row in enumerate(levels)]
-        sources = [torch.from_numpy(translator.trained.source_tokenizer.encode_rows([str(path)]).ids) for path in paths]
+        sources = [
+            torch.from_numpy(translator.trained.source_tokenizer.encode_rows([str(path)]).values) for path in paths
+        ]
         outputs = [translator.trained.model.frames(Padded.unpadded(source[None])).log_probs[0] for source in sources]
         changed = torch.nonzero((outputs[0] - outputs[1]).nan_to_num().abs().amax(-1) > 1e-6).flatten().tolist()
         result = frame_posteriors.frame_posteriors(translator, str(paths[1]))

@@ -17,7 +17,7 @@ from weft.core.lazy import Reiterable
 from weft.core.seeds import reservoir_sample
 from weft.core.special_tokens import BOS, EOS, NUM_SPECIAL_TOKENS, PAD
 from weft.text.text_config import TextConfig, train_tokenizers, training_noise
-from weft.text.tokenizer import Tokenizer
+from weft.text.tokenizer import Tokenizer, is_tokenizer
 from weft.text.tokenizer_training import (
     BPETokenizerTrainer,
     ByteTokenizerTrainer,
@@ -292,7 +292,8 @@ def test_separate_trains_one_tokenizer_per_side() -> None:
         source=CharacterTokenizerTrainer, target=partial(WordTokenizerTrainer, min_frequency=1), joint=False
     )
     source, target = train_tokenizers(text, PAIRS, seed=1)
-    assert source.unknown_id in source.encode_rows(["o"]).ids
+    assert is_tokenizer(source)
+    assert source.unknown_id in source.encode_rows(["o"]).values
     assert target.tokens(target.encode(["some house"])[0]) == ["▁some", "▁house"]
 
 
@@ -364,10 +365,10 @@ def test_encode_rows_equals_encode() -> None:
     tokenizer = BPETokenizerTrainer(vocab_size=400).train(LINES)
     rows = tokenizer.encode_rows(["", *LINES, "", "never seen: \u4e2d"])
     expected = tokenizer.encode(["", *LINES, "", "never seen: \u4e2d"])
-    assert [part.tolist() for part in np.split(rows.ids, rows.lengths.cumsum()[:-1])] == expected
+    assert [part.tolist() for part in np.split(rows.values, rows.lengths.cumsum()[:-1])] == expected
     mask = np.arange(len(expected)) % 3 == 0
     chosen = rows.select(mask)
-    assert [part.tolist() for part in np.split(chosen.ids, chosen.lengths.cumsum()[:-1])] == expected[::3]
+    assert [part.tolist() for part in np.split(chosen.values, chosen.lengths.cumsum()[:-1])] == expected[::3]
 
 
 def test_training_noise_of_each_side() -> None:

@@ -22,24 +22,23 @@ MAX_IMAGES_PER_CHUNK = 64  # images in memory at once: one may be as large as th
 class RaggedRows(NamedTuple):
     """Rows of different lengths in one array: ids [T], or image columns [T,height]; lengths [n]."""
 
-    ids: NDArray[Any]
+    values: NDArray[Any]
     lengths: NDArray[np.int64]
 
     def select(self, rows: NDArray[np.bool_]) -> RaggedRows:
         """Return the rows for which `rows` [n] is True."""
-        return RaggedRows(self.ids[np.repeat(rows, self.lengths)], self.lengths[rows])
+        return RaggedRows(self.values[np.repeat(rows, self.lengths)], self.lengths[rows])
 
     def split(self) -> list[NDArray[Any]]:
         """Return each row as an array of its own."""
-        return np.split(self.ids, np.cumsum(self.lengths))[:-1]
+        return np.split(self.values, np.cumsum(self.lengths))[:-1]
 
 
 class Codec(Protocol):
     """A tokenizer, or the image codec, which can only be a source.
 
     shape: that of one position, () for ids, (height,) for image columns. size: the number of ids, or of gray levels.
-    unknown_id, byte_ids: of text only, what stands for unknown characters. fingerprint: equal for codecs that encode
-    alike. file_suffix: of the file that `save` writes.
+    fingerprint: equal for codecs that encode alike. file_suffix: of the file that `save` writes.
     """
 
     @property
@@ -50,12 +49,6 @@ class Codec(Protocol):
 
     @property
     def size(self) -> int: ...
-
-    @property
-    def unknown_id(self) -> int | None: ...
-
-    @property
-    def byte_ids(self) -> tuple[int, ...]: ...
 
     @property
     def fingerprint(self) -> str: ...

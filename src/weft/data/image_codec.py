@@ -50,8 +50,6 @@ class ImageCodec:
 
     modality: ClassVar[Modality] = "image"
     size: ClassVar[int] = 256
-    unknown_id: ClassVar[int | None] = None
-    byte_ids: ClassVar[tuple[int, ...]] = ()
     file_suffix: ClassVar[str] = "image.json"
 
     @property

@@ -30,6 +30,7 @@ from weft.data.corpus import Corpus
 from weft.data.data_config import DROP_REASONS, KEPT, DataConfig, PairFilters
 from weft.data.hashes import HashArray, hash_lines, hash_pairs, repeated_mask
 from weft.data.pair_files import LinePair
+from weft.text.tokenizer import is_tokenizer
 
 CACHE_VERSION = 6  # to be increased whenever files or their meaning change
 CHUNK_PAIRS = 4096  # pairs tokenized at once
@@ -51,7 +52,9 @@ class SideStatistics:
 
     @classmethod
     def from_counts(cls, codec: Codec, tokens: int, counts: NDArray[np.int64]) -> SideStatistics:
-        """counts: how often each id occurs [codec.size]."""
+        """counts: how often each id occurs [codec.size]; only text has tokens for unknown characters."""
+        if not is_tokenizer(codec):
+            return cls(tokens, unknown_tokens=0, byte_tokens=0, has_byte_fallback=False)
         unknown_tokens = 0 if codec.unknown_id is None else int(counts[codec.unknown_id])
         return cls(tokens, unknown_tokens, int(counts[list(codec.byte_ids)].sum()), bool(codec.byte_ids))
 
@@ -301,10 +304,10 @@ class _SideWriter:
         self.append(RaggedRows(np.zeros(0, np.uint32), np.zeros(1, np.int64)))
 
     def append(self, rows: RaggedRows) -> None:
-        append_array(self._ids, rows.ids.astype(_id_dtype(self._codec)))
+        append_array(self._ids, rows.values.astype(_id_dtype(self._codec)))
         append_array(self._offsets, self._end + np.cumsum(rows.lengths))
-        self._end += len(rows.ids)
-        self._token_counts += np.bincount(rows.ids.reshape(-1), minlength=len(self._token_counts))
+        self._end += len(rows.values)
+        self._token_counts += np.bincount(rows.values.reshape(-1), minlength=len(self._token_counts))
 
     def finish(self) -> SideStatistics:
         append_array(self._counts, self._token_counts)

@@ -58,7 +58,7 @@ def _learn_shortlist(model: ModelFolder, pairs: Iterable[tuple[str, str]], size:
         problem = f"no pair has tokens on both sides, and at most {longest} of them (data.max_length)"
         raise UserError(f"{problem}, so there is nothing to learn: give other files")
     target = model.target
-    counts = np.bincount(np.concatenate([targets.ids for _, targets in portions]), minlength=target.size)
+    counts = np.bincount(np.concatenate([targets.values for _, targets in portions]), minlength=target.size)
     table = train_ibm1(portions, target.size, IBM1_ITERATIONS)
     shortlist = build_shortlist(table, counts, model.source_tokenizer, target, size)
     count = sum(len(source.lengths) for source, _ in portions)

@@ -76,13 +76,13 @@ def split_by_links(pairs: RaggedPairs, max_links: int) -> Iterator[RaggedPairs]:
 def make_links(pairs: RaggedPairs) -> AlignmentLinks:
     source, target = pairs
     lengths = source.lengths + 1
-    ids = np.insert(source.ids.astype(np.int64), np.cumsum(source.lengths) - source.lengths, NULL)
+    ids = np.insert(source.values.astype(np.int64), np.cumsum(source.lengths) - source.lengths, NULL)
     pair = np.repeat(np.arange(len(lengths)), target.lengths)  # of each target position
     counts = lengths[pair]
     firsts = np.cumsum(counts) - counts
     starts = np.cumsum(lengths) - lengths  # of each source
     positions = np.arange(counts.sum()) + np.repeat(starts[pair] - firsts, counts)
-    return AlignmentLinks(ids[positions], np.repeat(target.ids.astype(np.int64), counts), firsts, counts)
+    return AlignmentLinks(ids[positions], np.repeat(target.values.astype(np.int64), counts), firsts, counts)
 
 
 def _distinct_keys(portions: Sequence[RaggedPairs], vocab_size: int) -> NDArray[np.int64]:

@@ -23,6 +23,7 @@ from weft.data.pair_files import LinePair
 from weft.data.token_cache import SideStatistics, append_array, map_array
 from weft.data.unicode_scripts import line_script
 from weft.text.span_patterns import SPAN_PATTERNS
+from weft.text.tokenizer import is_tokenizer
 
 CHUNK_ROWS = 4096
 DIGITS = re.compile(r"\d+")
@@ -56,10 +57,10 @@ class TokenCounter:
         for side in self._sides:
             codec = self._codecs[side]
             rows = codec.encode_rows([pair[side] for pair in pairs])
-            self._counts[side] += np.bincount(rows.ids, minlength=codec.size)
-            if codec.unknown_id is not None:
+            self._counts[side] += np.bincount(rows.values, minlength=codec.size)
+            if is_tokenizer(codec) and codec.unknown_id is not None:
                 pair_indices = np.repeat(np.arange(len(pairs)), rows.lengths)
-                problems[pair_indices[rows.ids == codec.unknown_id]] |= np.uint32(Problem.UNKNOWN_TOKENS)
+                problems[pair_indices[rows.values == codec.unknown_id]] |= np.uint32(Problem.UNKNOWN_TOKENS)
             lengths.append(rows.lengths)
         none = np.zeros(len(pairs), np.bool_)
         verdicts = self._filters.verdicts(np.stack([lengths[0], lengths[-1]], axis=1), none, none)
