@@ -225,6 +225,7 @@ WRONG_SETTINGS = [
     ("data.train", [1, "b"], "data.train.0", "text, found 1 (for text, put it in quotes)"),
     ("data.fields", ["a"], "data.fields", "a list of 2 (text, text), found a list of 1"),
     ("text.source", {"type": "bpe", "normalization": "nfd"}, "text.source.normalization", 'did you mean "nfc"?'),
+    ("text.source", {"type": "unigram", "dropout": 0.1}, "text.source", 'unknown setting "dropout"'),
     ("text.joint", "yes", "text.joint", 'true or false, found "yes"'),
     ("model.encoder.layer", 3, "model.encoder", 'unknown setting "layer"; did you mean "layers"?'),
     ("model.encoder", "transfomer", "model.encoder", 'did you mean "transformer"?'),

@@ -16,6 +16,7 @@ from weft.core.errors import ConfigError, UserError
 from weft.core.lazy import Reiterable
 from weft.core.seeds import reservoir_sample
 from weft.core.special_tokens import BOS, EOS, NUM_SPECIAL_TOKENS, PAD
+from weft.data.image_codec import ImageCodecTrainer
 from weft.text.text_config import TextConfig, train_tokenizers, training_noise
 from weft.text.tokenizer import Tokenizer, is_tokenizer
 from weft.text.tokenizer_training import (
@@ -378,6 +379,10 @@ def test_training_noise_of_each_side() -> None:
     source, target = training_noise(text, train_tokenizers(text, PAIRS, seed=1))
     assert source is not None
     assert target is None
+
+
+def test_only_bpe_has_dropout() -> None:
+    assert {type(kind) for kind in [*KINDS, ImageCodecTrainer()] if hasattr(kind, "dropout")} == {BPETokenizerTrainer}
 
 
 SPACED: list[TokenizerTrainer] = [

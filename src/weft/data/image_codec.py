@@ -32,7 +32,6 @@ class ImageCodecTrainer:
     """Lines name images, which are scaled to `height`. invert: the writing is brighter than the background."""
 
     modality: ClassVar[Modality] = "image"
-    dropout: ClassVar[float] = 0.0
     height: Annotated[int, Ge(1), Le(MAX_HEIGHT)] = 32
     invert: bool = False
 

@@ -72,10 +72,17 @@ def train_tokenizers(text: TextConfig, pairs: Iterable[tuple[str, str]], seed: i
     return codec, tokenizer.reversed() if text.target_order == "backward" else tokenizer
 
 
+def dropout_rates(text: TextConfig) -> tuple[float, float]:
+    """Return the BPE-dropout of source and target; 0 for other kinds, which have no merges to skip."""
+    trainers = codec_trainers(text)
+    source, target = (trainer.dropout if isinstance(trainer, BPETokenizerTrainer) else 0.0 for trainer in trainers)
+    return source, target
+
+
 def training_noise(text: TextConfig, codecs: tuple[Codec, Tokenizer]) -> tuple[TokenNoise | None, TokenNoise | None]:
     """Return the BPE-dropout of each side, or None for a side without."""
     source, target = (
-        BPEDropout(codec, trainer.dropout) if trainer.dropout > 0.0 and is_tokenizer(codec) else None
-        for trainer, codec in zip(codec_trainers(text), codecs, strict=True)
+        BPEDropout(codec, rate) if rate > 0.0 and is_tokenizer(codec) else None
+        for rate, codec in zip(dropout_rates(text), codecs, strict=True)
     )
     return source, target

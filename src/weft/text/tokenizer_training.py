@@ -39,13 +39,10 @@ MAX_WORD_CHARACTERS = 1000  # WordPiece takes quadratic time in the length of a 
 
 
 class CodecTrainer(Protocol):
-    """Trains a codec. dropout: probability of skipping a merge during training (0 for kinds without dropout)."""
+    """Trains a codec."""
 
     @property
     def modality(self) -> Modality: ...
-
-    @property
-    def dropout(self) -> float: ...
 
     def train(self, lines: Iterable[str]) -> Codec: ...
 
@@ -67,10 +64,6 @@ class _TextSettings:
     modality: ClassVar[Modality] = "text"
     normalization: UnicodeForm = "nfc"
     lowercase: bool = False
-
-    @property
-    def dropout(self) -> float:
-        return 0.0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -35,7 +35,7 @@ from weft.metrics.corpus_metrics import METRICS
 from weft.models.build import build_model
 from weft.models.model import Model, count_parameters, freeze_slots, slot_parameters, trainable_parameters
 from weft.nn.encoder_memory import Memory
-from weft.text.text_config import codec_trainers, source_modality
+from weft.text.text_config import codec_trainers, dropout_rates, source_modality
 from weft.training.distributed import RankGroup
 from weft.training.mixed_precision import check_precision
 from weft.training.time_budget import UNKNOWN_STEPS
@@ -312,7 +312,7 @@ def _structure_problems(recipe: Recipe, model: Model) -> Iterator[ConfigProblem]
 
 def _target_dropout(recipe: Recipe) -> float:
     try:
-        return codec_trainers(recipe.text)[1].dropout
+        return dropout_rates(recipe.text)[1]
     except UserError:  # which check_recipe reports
         return 0.0
 
