@@ -8,7 +8,7 @@ from weft.core.errors import UserError
 from weft.text import sentences
 from weft.text.sentences import SegmentedLine, SentenceSplitter
 
-LANGUAGES = ["en", "de", "fr", "zh", "ja", "ar", "hi", "my", "hy", "el", "kk", "ru", "xx"]
+LANGUAGES = ["en", "de", "cs", "fr", "zh", "ja", "ar", "hi", "my", "hy", "el", "kk", "ru", "xx"]
 FRAGMENTS = [
     *(
         "Mr. ",
@@ -84,6 +84,24 @@ def test_sentences_and_gaps(line: str, gaps: list[str], found: list[str]) -> Non
 
 
 @pytest.mark.parametrize(
+    ("language", "line", "gaps", "found"),
+    [
+        ("de", "3. Oktober ist ein Feiertag. Ja.", ["", " ", ""], ["3. Oktober ist ein Feiertag.", "Ja."]),
+        ("de-AT", "> - 3. Oktober", ["> - ", ""], ["3. Oktober"]),
+        ("de", "1. 3. Oktober", ["1. ", ""], ["3. Oktober"]),
+        ("de", "1. Öffnen Sie es.", ["1. ", ""], ["Öffnen Sie es."]),
+        ("nb", "17. mai er en fridag. Ja.", ["", " ", ""], ["17. mai er en fridag.", "Ja."]),
+        ("cs", "  3.\u00a0října je středa.", ["  ", ""], ["3.\u00a0října je středa."]),
+        ("nb", "17) mai er en fridag.", ["17) ", ""], ["mai er en fridag."]),
+        ("nb", "17.", ["17."], []),
+        ("en", "1. milk", ["1. ", ""], ["milk"]),
+    ],
+)
+def test_ordinals_are_no_list_numbers(language: str, line: str, gaps: list[str], found: list[str]) -> None:
+    assert SentenceSplitter(language)(line) == SegmentedLine(tuple(gaps), tuple(found))
+
+
+@pytest.mark.parametrize(
     "line", ["", " ", "\t\u3000", "-", "- ", "1.", " 2) ", "-----", "* * *", "***", ">", "...", "🐈"]
 )
 def test_lines_without_a_sentence(line: str) -> None:
@@ -106,7 +124,7 @@ def test_language_without_rules_uses_english(code: str) -> None:
     assert SentenceSplitter(code)(line) == SentenceSplitter("en")(line)
 
 
-@pytest.mark.parametrize("code", ["", "e", "english", "en-", "en US", "日本", "en\n"])
+@pytest.mark.parametrize("code", ["", "e", "english", "en-", "en-x", "en US", "日本", "en\n"])
 def test_invalid_language_code_is_reported(code: str) -> None:
     with pytest.raises(UserError) as caught:
         SentenceSplitter(code)

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 from weft.core.errors import UserError
 from weft.data.text_files import uncompressed_name
 from weft.data.unicode_scripts import character_script
+from weft.text.sentences import LANGUAGE_CODE
 
-LANGUAGE_CODE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*")
 LANGUAGE_NAMES = {
     "ar": "Arabic", "bg": "Bulgarian", "bn": "Bengali", "ca": "Catalan", "cs": "Czech", "da": "Danish",
     "de": "German", "el": "Greek", "en": "English", "eo": "Esperanto", "es": "Spanish", "et": "Estonian",
