@@ -2,58 +2,55 @@
 local window (Luong et al. 2015, section 3.2).
 """
 
-from typing import NamedTuple, Protocol, cast
+from typing import NamedTuple, Protocol, TypeAlias
 
 import torch
 from torch import Tensor, nn
 
 from weft.core.setting_types import Factory, PositiveInt, Rate
-from weft.core.state import TensorTree
 from weft.nn.attention_scores import AttentionScore, ScaledDotScore
 from weft.nn.dropout import Dropout
 from weft.nn.encoder_memory import Memory, MemorySizes
 
 
-class QueryPosition(NamedTuple):
-    """steps [B,1,T,1]: the index of each query in its output, from 0. lengths [B,1,1,1]: of the sources."""
-
-    steps: Tensor
-    lengths: Tensor
-
-
 class AttentionWindow(Protocol):
     """Turns scores into weights. Called as Window(query_dim, ...)."""
 
-    uses_position: bool
+    uses_steps: bool
 
-    def __call__(self, scores: Tensor, query: Tensor, position: QueryPosition | None) -> Tensor:
-        """scores [B,H,T,S] (-inf in the padding), query [B,H,T,Q] -> weights [B,H,T,S]."""
+    def __call__(self, scores: Tensor, query: Tensor, lengths: Tensor, steps: Tensor | None) -> Tensor:
+        """scores [B,H,T,S] (-inf in the padding), query [B,H,T,Q] -> weights [B,H,T,S].
+
+        lengths [B,1,1,1]: of the sources. steps [B,1,T,1]: the index of each query in its output, from 0, if the window
+        uses them.
+        """
         ...
 
 
 class GlobalWindow(nn.Module):
     """a = softmax(e)."""
 
-    uses_position = False
+    uses_steps = False
 
     def __init__(self, query_dim: int):  # noqa: ARG002 (interface)
         super().__init__()
 
-    def forward(self, scores: Tensor, query: Tensor, position: QueryPosition | None) -> Tensor:  # noqa: ARG002
+    def forward(self, scores: Tensor, query: Tensor, lengths: Tensor, steps: Tensor | None) -> Tensor:  # noqa: ARG002
         return scores.softmax(-1)
 
 
 class LocalMonotonicWindow(nn.Module):
     """local-m: a = softmax(e) over the positions j with |j - p| <= half_width, p = min(t, S - 1)."""
 
-    uses_position = True
+    uses_steps = True
 
     def __init__(self, query_dim: int, *, half_width: PositiveInt = 10):  # noqa: ARG002
         super().__init__()
         self.half_width = half_width
 
-    def forward(self, scores: Tensor, query: Tensor, position: QueryPosition | None) -> Tensor:  # noqa: ARG002
-        steps, lengths = cast(QueryPosition, position)
+    def forward(self, scores: Tensor, query: Tensor, lengths: Tensor, steps: Tensor | None) -> Tensor:  # noqa: ARG002
+        if steps is None:
+            raise ValueError("local-m needs the step of each query")
         return mask_outside_window(scores, torch.minimum(steps, lengths - 1), self.half_width).softmax(-1)
 
 
@@ -62,7 +59,7 @@ class LocalPredictiveWindow(nn.Module):
     (equation 10), over |j - p| <= half_width; S is the length without padding.
     """
 
-    uses_position = True
+    uses_steps = False
 
     def __init__(self, query_dim: int, *, half_width: PositiveInt = 10):
         super().__init__()
@@ -70,8 +67,7 @@ class LocalPredictiveWindow(nn.Module):
         self.hidden = nn.Linear(query_dim, query_dim, bias=False)
         self.vector = nn.Linear(query_dim, 1, bias=False)
 
-    def forward(self, scores: Tensor, query: Tensor, position: QueryPosition | None) -> Tensor:
-        _, lengths = cast(QueryPosition, position)
+    def forward(self, scores: Tensor, query: Tensor, lengths: Tensor, steps: Tensor | None) -> Tensor:  # noqa: ARG002
         center = lengths.to(scores.dtype) * torch.sigmoid(self.vector(torch.tanh(self.hidden(query))))  # [B,H,T,1]
         distance = torch.arange(scores.shape[-1], device=scores.device) - center
         weights = mask_outside_window(scores, center, self.half_width).softmax(-1)
@@ -106,7 +102,10 @@ class AttentionHistory(NamedTuple):
     """What an attention carries from step to step, a row per hypothesis."""
 
     steps: Tensor  # [N], number of queries so far
-    coverage: Tensor  # [N,S], the sum of the weights so far, averaged over the heads
+    coverage: Tensor  # [N,S], the sum of the weights so far, averaged over the heads; [N,0] if no score uses it
+
+
+AttentionCarry: TypeAlias = AttentionHistory | tuple[()]  # empty unless the score or the window depends on the past
 
 
 class CrossAttention(nn.Module):
@@ -155,15 +154,17 @@ class CrossAttention(nn.Module):
             memory.padded().lengths(),
         )
 
-    def start(self, memory: Memory) -> TensorTree:
-        """Return the carry before the first query: empty unless the score or the window depends on the past."""
-        if not (self.score.uses_coverage or self.window.uses_position):
+    def start(self, memory: Memory) -> AttentionCarry:
+        """Return the carry before the first query."""
+        if not (self.score.uses_coverage or self.window.uses_steps):
             return ()
-        return AttentionHistory(
-            memory.padded().lengths().new_zeros(len(memory.mask)), memory.keys.new_zeros(memory.mask.shape)
-        )
+        rows, positions = memory.mask.shape
+        coverage = memory.keys.new_zeros(rows, positions if self.score.uses_coverage else 0)
+        return AttentionHistory(memory.padded().lengths().new_zeros(rows), coverage)
 
-    def forward(self, query: Tensor, prepared: PreparedMemory, carry: TensorTree) -> tuple[Tensor, Tensor, TensorTree]:
+    def forward(
+        self, query: Tensor, prepared: PreparedMemory, carry: AttentionCarry
+    ) -> tuple[Tensor, Tensor, AttentionCarry]:
         """query [N,T,Q] over B sentences, N = B K -> context [N,T,D], weights [N,H,T,S], the next carry.
 
         The K hypotheses of a sentence are K T queries to one memory, so the memory is never repeated.
@@ -177,23 +178,24 @@ class CrossAttention(nn.Module):
         context = self.out(join_heads(self.dropout(weights) @ prepared.values))
         unfolded = weights.view(sentences, self.heads, -1, steps, weights.shape[-1]).transpose(1, 2).flatten(0, 1)
         if carry:
-            past = cast(AttentionHistory, carry)
-            carry = AttentionHistory(past.steps + steps, past.coverage + unfolded.mean(1).sum(1))
+            coverage = carry.coverage + unfolded.mean(1).sum(1) if self.score.uses_coverage else carry.coverage
+            carry = AttentionHistory(carry.steps + steps, coverage)
         return context.reshape(rows, steps, -1), unfolded, carry
 
-    def _weights(self, query: Tensor, prepared: PreparedMemory, carry: TensorTree, steps: int) -> Tensor:
-        if not carry:
-            return self.window(self.score(query, prepared.keys, None) + prepared.bias, query, None)
-        past = cast(AttentionHistory, carry)
-        sentences = len(prepared.bias)
-        numbers = past.steps[:, None] + torch.arange(steps, device=past.steps.device)  # [N,T]
-        position = QueryPosition(numbers.view(sentences, 1, -1, 1), prepared.lengths.view(-1, 1, 1, 1))
-        coverage = past.coverage.view(sentences, 1, -1, past.coverage.shape[-1]) if self.score.uses_coverage else None
-        return self.window(self.score(query, prepared.keys, coverage) + prepared.bias, query, position)
+    def _weights(self, query: Tensor, prepared: PreparedMemory, carry: AttentionCarry, count: int) -> Tensor:
+        """query [B,H,K T,Q] with T = count -> weights [B,H,K T,S]."""
+        sentences, steps, coverage = len(prepared.bias), None, None
+        if carry and self.window.uses_steps:
+            numbers = carry.steps[:, None] + torch.arange(count, device=carry.steps.device)  # [N,T]
+            steps = numbers.view(sentences, 1, -1, 1)
+        if carry and self.score.uses_coverage:
+            coverage = carry.coverage.view(sentences, 1, -1, carry.coverage.shape[-1])
+        scores = self.score(query, prepared.keys, coverage) + prepared.bias
+        return self.window(scores, query, prepared.lengths.view(-1, 1, 1, 1), steps)
 
     def _attend_stepwise(
-        self, queries: Tensor, prepared: PreparedMemory, carry: TensorTree
-    ) -> tuple[Tensor, Tensor, TensorTree]:
+        self, queries: Tensor, prepared: PreparedMemory, carry: AttentionCarry
+    ) -> tuple[Tensor, Tensor, AttentionCarry]:
         """With coverage, the weights of a query depend on those of the queries before it."""
         contexts, all_weights = [], []
         for query in queries[:, :, None].unbind(1):

@@ -9,7 +9,7 @@ from weft.core import tracing
 from weft.core.setting_types import Factory, PositiveInt, Rate
 from weft.core.state import State, TensorTree
 from weft.models.interfaces import DecoderOutput, require_memory, require_target_embedding
-from weft.nn.attention import AttentionWindow, CrossAttention, GlobalWindow, PreparedMemory
+from weft.nn.attention import AttentionCarry, AttentionWindow, CrossAttention, GlobalWindow, PreparedMemory
 from weft.nn.attention_scores import AdditiveScore, AttentionScore
 from weft.nn.bridges import Bridge, LinearBridge
 from weft.nn.cells.cell import RecurrentCell
@@ -63,7 +63,7 @@ class BahdanauDecoder(nn.Module):
 
     def forward(self, x: Tensor, state: State) -> tuple[DecoderOutput, State]:
         prepared = cast(PreparedMemory, state.memory)
-        cell_carry, s, attention_carry = cast(tuple[TensorTree, Tensor, TensorTree], state.carry)
+        cell_carry, s, attention_carry = cast(tuple[TensorTree, Tensor, AttentionCarry], state.carry)
         outputs, contexts, all_weights = [], [], []
         for projected in self.cell.project(x.transpose(0, 1)).unbind(0):
             context, weights, attention_carry = self.attention(s[:, None], prepared, attention_carry)

@@ -9,7 +9,7 @@ from weft.core import tracing
 from weft.core.setting_types import Factory, PositiveInt, Rate
 from weft.core.state import State, TensorTree
 from weft.models.interfaces import DecoderOutput, require_memory, require_target_embedding
-from weft.nn.attention import AttentionWindow, CrossAttention, GlobalWindow, PreparedMemory
+from weft.nn.attention import AttentionCarry, AttentionWindow, CrossAttention, GlobalWindow, PreparedMemory
 from weft.nn.attention_scores import AdditiveScore, AttentionScore
 from weft.nn.bridges import Bridge, ZeroBridge
 from weft.nn.cells.cell import RecurrentCell
@@ -80,7 +80,7 @@ class GNMTDecoder(nn.Module):
 
     def forward(self, x: Tensor, state: State) -> tuple[DecoderOutput, State]:
         prepared = cast(PreparedMemory, state.memory)
-        lower, upper, y, past = cast(tuple[TensorTree, TensorTree, Tensor, TensorTree], state.carry)
+        lower, upper, y, past = cast(tuple[TensorTree, TensorTree, Tensor, AttentionCarry], state.carry)
         outputs, all_weights = [], []
         for projected in self.lowest.project(x.transpose(0, 1)).unbind(0):
             context, weights, past = self.attention(y[:, None], prepared, past)

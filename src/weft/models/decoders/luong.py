@@ -10,7 +10,7 @@ from weft.core.padded import Padded
 from weft.core.setting_types import Factory, PositiveInt, Rate
 from weft.core.state import State, TensorTree
 from weft.models.interfaces import DecoderOutput, require_memory, require_target_embedding
-from weft.nn.attention import AttentionWindow, CrossAttention, GlobalWindow, PreparedMemory
+from weft.nn.attention import AttentionCarry, AttentionWindow, CrossAttention, GlobalWindow, PreparedMemory
 from weft.nn.attention_scores import AttentionScore, GeneralScore
 from weft.nn.bridges import Bridge, LinearBridge
 from weft.nn.cells.cell import RecurrentCell
@@ -18,7 +18,7 @@ from weft.nn.cells.lstm import LSTMCell
 from weft.nn.dropout import Dropout
 from weft.nn.encoder_memory import Memory, MemorySizes
 
-LuongCarry = tuple[TensorTree, Tensor, TensorTree]  # the cell's, h~ (zeros at first), the attention's
+LuongCarry = tuple[TensorTree, Tensor, AttentionCarry]  # the cell's, h~ (zeros at first), the attention's
 
 
 class LuongDecoder(nn.Module):
@@ -93,7 +93,9 @@ class LuongDecoder(nn.Module):
             all_weights.append(weights)
         return torch.cat(outputs, 1), torch.cat(all_weights, 2), (cell_carry, last, past)
 
-    def _attend(self, h: Tensor, prepared: PreparedMemory, past: TensorTree) -> tuple[Tensor, Tensor, TensorTree]:
+    def _attend(
+        self, h: Tensor, prepared: PreparedMemory, past: AttentionCarry
+    ) -> tuple[Tensor, Tensor, AttentionCarry]:
         """h [N,T,D] -> h~ [N,T,D], weights [N,H,T,S], the attention's carry."""
         context, weights, past = self.attention(h, prepared, past)
         return self.dropout(torch.tanh(self.combine(torch.cat([context, h], -1)))), weights, past
