@@ -340,7 +340,7 @@ def batches(data: Data, epoch: int, *, max_tokens: int) -> Iterator[list[Any]]:
         weights=settings.corpus_weights(),
     )
     for batch in loader.epoch(epoch):
-        yield list(zip(batch.indices, _rows(batch.source), _rows(batch.target), strict=True))
+        yield list(zip(batch.corpus_indices, _rows(batch.source), _rows(batch.target), strict=True))
 
 
 def _rows(padded: Any) -> list[Any]:

@@ -111,10 +111,10 @@ def train(strategy: TrainingStrategy) -> list[UpdateStats]:
 
 def rank_rows(pairs: Batch, ranks: RankGroup) -> Batch:
     """Return the rows of a rank, distributed as `Batches` does."""
-    rows = range(len(pairs.indices))[ranks.rank :: ranks.world_size]
+    rows = range(len(pairs.corpus_indices))[ranks.rank :: ranks.world_size]
     selected = list(rows) or [0]
     source, target = (Padded(side.data[selected], side.mask[selected]) for side in (pairs.source, pairs.target))
-    return Batch(source, target, tuple(pairs.indices[row] for row in selected), weight=float(len(rows) > 0))
+    return Batch(source, target, tuple(pairs.corpus_indices[row] for row in selected), weight=float(len(rows) > 0))
 
 
 class SecondRankLoss:

@@ -93,7 +93,7 @@ def test_loss_of_batch_is_sum_of_losses(loss: Callable[[Batch], dict[str, torch.
 
 def test_padding_values_do_not_change_loss(loss: Callable[[Batch], dict[str, torch.Tensor]]) -> None:
     source, target = (side.with_data(side.data.masked_fill(~side.mask, 7)) for side in (PAIRS.source, PAIRS.target))
-    changed = Batch(source, target, PAIRS.indices)
+    changed = Batch(source, target, PAIRS.corpus_indices)
     assert_close(loss(changed), loss(PAIRS), atol=1e-10, rtol=0)
 
 

@@ -53,7 +53,7 @@ def test_decoder_objectives_are_found() -> None:
 @pytest.mark.parametrize("step", [None, 1])
 def test_padding_values_do_not_change_loss(objective: Objective, step: int | None) -> None:
     source, target = (side.with_data(side.data.masked_fill(~side.mask, 7)) for side in (PAIRS.source, PAIRS.target))
-    changed = Batch(source, target, PAIRS.indices)
+    changed = Batch(source, target, PAIRS.corpus_indices)
     assert not torch.equal(changed.target.data, PAIRS.target.data)
     actual, expected = (sums(seeded_loss(objective, pairs, step)) for pairs in (changed, PAIRS))
     assert_close(actual, expected, atol=1e-10, rtol=0)

@@ -57,7 +57,7 @@ class EmptySearch:
     def __call__(self, step: StepFunction, state: State, limit: Tensor, lines: Tensor) -> list[list[Hypothesis]]:
         return [[]]
 
-    def rank(self, hypothesis: Hypothesis) -> float:
+    def ranking_score(self, hypothesis: Hypothesis) -> float:
         return hypothesis.score
 
 

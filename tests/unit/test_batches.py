@@ -37,7 +37,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> TokenCache:
 
 def equal_batches(first: Batch, second: Batch) -> bool:
     tensors = zip((*first.source, *first.target), (*second.source, *second.target), strict=True)
-    return first.indices == second.indices and all(torch.equal(x, y) for x, y in tensors)
+    return first.corpus_indices == second.corpus_indices and all(torch.equal(x, y) for x, y in tensors)
 
 
 def rows(side: Padded) -> list[list[int]]:
@@ -45,21 +45,21 @@ def rows(side: Padded) -> list[list[int]]:
 
 
 def source_ids(cache: TokenCache, index: int) -> list[int]:
-    ids: list[int] = cache.row(int(np.searchsorted(cache.indices, index)), 0).tolist()
+    ids: list[int] = cache.row(int(np.searchsorted(cache.corpus_indices, index)), 0).tolist()
     return ids
 
 
 def test_every_pair_occurs_once_per_epoch(cache: TokenCache) -> None:
     indices: list[int] = []
     for batch in BatchLoader(cache, 2000, seed=1, pool_size=1000).epoch(0):
-        indices += batch.indices
+        indices += batch.corpus_indices
         assert batch.source.data.dtype == batch.target.data.dtype == torch.int64
-        for index, source, target in zip(batch.indices, rows(batch.source), rows(batch.target), strict=True):
-            number = int(np.searchsorted(cache.indices, index))
+        for index, source, target in zip(batch.corpus_indices, rows(batch.source), rows(batch.target), strict=True):
+            number = int(np.searchsorted(cache.corpus_indices, index))
             assert [source, target] == [[*cache.row(number, side).tolist(), EOS] for side in (0, 1)]
         for side in (batch.source, batch.target):
             assert (side.data[~side.mask] == PAD).all()
-    assert sorted(indices) == cache.indices.tolist()
+    assert sorted(indices) == cache.corpus_indices.tolist()
     assert min(indices) == 1  # the first pair of the file is empty and is dropped
 
 
@@ -68,7 +68,7 @@ def test_budget_limits_each_side(cache: TokenCache, budget: int) -> None:
     oversized = 0
     for batch in BatchLoader(cache, budget, seed=1).epoch(0):
         cells = max(batch.source.data.numel(), batch.target.data.numel())
-        assert cells <= budget or len(batch.indices) == 1
+        assert cells <= budget or len(batch.corpus_indices) == 1
         oversized += cells > budget
     assert (oversized > 0) == (budget == 50)
 
@@ -88,7 +88,7 @@ def test_batches_have_little_padding(cache: TokenCache) -> None:
 
 def test_order_depends_on_seed_and_epoch(cache: TokenCache) -> None:
     def order(seed: int, epoch: int) -> list[tuple[int, ...]]:
-        return [batch.indices for batch in BatchLoader(cache, 2000, seed, pool_size=1000).epoch(epoch)]
+        return [batch.corpus_indices for batch in BatchLoader(cache, 2000, seed, pool_size=1000).epoch(epoch)]
 
     assert order(1, 0) == order(1, 0)
     assert order(1, 0) != order(1, 1)
@@ -110,7 +110,7 @@ def test_epoch_can_start_at_any_batch(cache: TokenCache, monkeypatch: pytest.Mon
         assert all(equal_batches(actual, expected) for actual, expected in zip(rest, whole[start:], strict=True))
     read: set[int] = set()
     monkeypatch.setattr(cache, "row", lambda number, side: read.add(number) or TokenCache.row(cache, number, side))  # type: ignore[func-returns-value]
-    assert len(next(batches.epoch(3, 20)).indices) == len(read)
+    assert len(next(batches.epoch(3, 20)).corpus_indices) == len(read)
 
 
 def reverse(ids: Sequence[int], rng: Random) -> list[int]:
@@ -126,10 +126,10 @@ def test_noise_is_drawn_for_each_side_pair_and_epoch(cache: TokenCache) -> None:
         return {
             index: target
             for batch in BatchLoader(cache, budget, seed, noise=(None, shuffle)).epoch(epoch)
-            for index, target in zip(batch.indices, rows(batch.target), strict=True)
+            for index, target in zip(batch.corpus_indices, rows(batch.target), strict=True)
         }
 
-    plain = {int(index): cache.row(number, 1).tolist() for number, index in enumerate(cache.indices)}
+    plain = {int(index): cache.row(number, 1).tolist() for number, index in enumerate(cache.corpus_indices)}
     noised = targets(1, 0)
     assert all(sorted(noised[index]) == sorted([*plain[index], NUM_SPECIAL_TOKENS, EOS]) for index in plain)
     assert noised == targets(1, 0, budget=500)  # independent of the batch
@@ -162,12 +162,12 @@ def test_decoder_input_is_the_target_shifted_right() -> None:
 def test_batch_moves_to_device() -> None:
     batch = Batch(Padded.from_rows([[7, EOS]]), Padded.from_rows([[5, EOS]]), (3,)).to("meta")
     assert {tensor.device.type for tensor in (*batch.source, *batch.target)} == {"meta"}
-    assert batch.indices == (3,)
+    assert batch.corpus_indices == (3,)
 
 
 def test_rows_are_truncated_to_max_length(cache: TokenCache) -> None:
     for batch in BatchLoader(cache, 300, 1, max_length=4).epoch(0):
-        for number, row in zip(batch.indices, rows(batch.source), strict=True):
+        for number, row in zip(batch.corpus_indices, rows(batch.source), strict=True):
             assert row == [*source_ids(cache, number)[:4], EOS]
 
 
@@ -176,7 +176,7 @@ def test_noise_that_exceeds_max_length_is_discarded(cache: TokenCache) -> None:
         return [*ids, *ids]
 
     for batch in BatchLoader(cache, 300, 1, noise=(doubled, None), max_length=6).epoch(0):
-        for number, row in zip(batch.indices, rows(batch.source), strict=True):
+        for number, row in zip(batch.corpus_indices, rows(batch.source), strict=True):
             plain = source_ids(cache, number)[:6]
             assert row == [*(plain if len(plain) > 3 else [*plain, *plain]), EOS]
 
@@ -187,5 +187,5 @@ def test_every_pair_occurs_for_any_corpus_size(count: int, tmp_path: Path) -> No
     small_cache = open_token_cache(
         Corpus([tmp_path / "pairs.tsv"]), TOKENIZER, TOKENIZER, DataConfig(cache=str(tmp_path / "cache"))
     )
-    indices = [index for batch in BatchLoader(small_cache, 50, seed=1).epoch(0) for index in batch.indices]
+    indices = [index for batch in BatchLoader(small_cache, 50, seed=1).epoch(0) for index in batch.corpus_indices]
     assert sorted(indices) == list(range(count))

@@ -67,7 +67,7 @@ def test_batches_follow_the_corpus_weights(mix: DataConfig) -> None:
     cache = open_cache(mix)
     assert cache.statistics.corpora == [60, 10]  # ten pairs of the second corpus are also in the first
     batches = BatchLoader(cache, 30, 1, weights=mix.corpus_weights())
-    epochs = [Counter(pair for batch in batches.epoch(epoch) for pair in batch.indices) for epoch in (0, 1)]
+    epochs = [Counter(pair for batch in batches.epoch(epoch) for pair in batch.corpus_indices) for epoch in (0, 1)]
     assert [sum(count for pair, count in epoch.items() if pair < 60) for epoch in epochs] == [30, 30]
     assert all(epoch[pair] == 3 for epoch in epochs for pair in range(70, 80))
     assert all((epochs[0] + epochs[1])[pair] == 1 for pair in range(60))
@@ -75,20 +75,20 @@ def test_batches_follow_the_corpus_weights(mix: DataConfig) -> None:
 
 def test_epoch_can_be_resumed_at_any_batch(mix: DataConfig) -> None:
     batches = BatchLoader(open_cache(mix), 30, 1, weights=mix.corpus_weights())
-    whole = [batch.indices for batch in batches.epoch(5)]
-    assert [batch.indices for batch in batches.epoch(5, 4)] == whole[4:]
+    whole = [batch.corpus_indices for batch in batches.epoch(5)]
+    assert [batch.corpus_indices for batch in batches.epoch(5, 4)] == whole[4:]
 
 
 def test_excluded_pairs_never_occur(mix: DataConfig) -> None:
     cache = open_cache(mix)
     batches = BatchLoader(cache, 30, 1, weights=mix.corpus_weights(), excluded=np.array([65, 3]))
-    pairs = {pair for epoch in range(4) for batch in batches.epoch(epoch) for pair in batch.indices}
-    assert pairs == set(cache.indices.tolist()) - {3, int(cache.indices[65])}
+    pairs = {pair for epoch in range(4) for batch in batches.epoch(epoch) for pair in batch.corpus_indices}
+    assert pairs == set(cache.corpus_indices.tolist()) - {3, int(cache.corpus_indices[65])}
 
 
 def test_epochs_can_be_empty(mix: DataConfig) -> None:
     batches = BatchLoader(open_cache(mix), 30, 1, weights=(0.001, 0.001))
-    assert [sum(len(batch.indices) for batch in batches.epoch(epoch)) for epoch in range(10)].count(0) > 7
+    assert [sum(len(batch.corpus_indices) for batch in batches.epoch(epoch)) for epoch in range(10)].count(0) > 7
 
 
 def test_locations_name_the_right_file(mix: DataConfig) -> None:

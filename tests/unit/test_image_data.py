@@ -136,9 +136,9 @@ def test_batch_holds_padded_images(table: Path) -> None:
     (batch,) = BatchLoader(cache, 1000, 1).epoch(0)
     assert batch.source.data.dtype == torch.uint8
     assert batch.source.data.shape == (6, 5, 8)  # the widest, and an end column
-    lengths = dict(zip(batch.indices, batch.source.lengths().tolist(), strict=True))
+    lengths = dict(zip(batch.corpus_indices, batch.source.lengths().tolist(), strict=True))
     assert lengths == {0: 2, 1: 3, 2: 1, 3: 4, 4: 5, 5: 2}
-    for index, image, length in zip(batch.indices, batch.source.data, batch.source.lengths(), strict=True):
+    for index, image, length in zip(batch.corpus_indices, batch.source.data, batch.source.lengths(), strict=True):
         assert not image[length - 1 :].any()
         assert index == 2 or image[: length - 1].all()
     cut = next(BatchLoader(cache, 1000, 1, max_length=2).epoch(0))

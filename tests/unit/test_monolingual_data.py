@@ -56,7 +56,7 @@ def test_lines_are_filtered(tmp_path: Path) -> None:
     settings = DataConfig(cache=str(tmp_path / "cache"), max_length=8)
     cache = open_token_cache(corpus(tmp_path, LINES), tokenizer, tokenizer, settings)
     assert cache.statistics.dropped == {"empty": 1, "duplicate": 1, "too long": 1, "bad ratio": 0}
-    assert cache.indices.tolist() == [0, 1, 5]
+    assert cache.corpus_indices.tolist() == [0, 1, 5]
     (batch,) = BatchLoader(cache, 100, seed=1).epoch(0)
     assert batch.source.lengths().tolist() == [1, 1, 1]  # EOS alone
     assert sorted(batch.target.lengths().tolist()) == [2, 2, 3]

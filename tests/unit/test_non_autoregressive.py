@@ -106,7 +106,7 @@ def rows(padded: Padded) -> list[list[int]]:
 
 def test_padding_does_not_change_the_loss(model: Model) -> None:
     source, target = (side.with_data(side.data.masked_fill(~side.mask, 7)) for side in (PAIRS.source, PAIRS.target))
-    changed = Batch(source, target, PAIRS.indices)
+    changed = Batch(source, target, PAIRS.corpus_indices)
     found, expected = (PositionCrossEntropyLoss(OBJECTIVE_CONTEXT)(model, pairs).total for pairs in (changed, PAIRS))
     assert_close(found, expected, atol=1e-10, rtol=0)
 

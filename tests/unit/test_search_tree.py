@@ -52,7 +52,7 @@ class UntracedSearch:
     def __call__(self, step: StepFunction, state: State, limit: Tensor, lines: Tensor) -> list[list[Hypothesis]]:
         return [[Hypothesis((5,), -1.0, (-0.5, -0.5), finished=True)]]
 
-    def rank(self, hypothesis: Hypothesis) -> float:
+    def ranking_score(self, hypothesis: Hypothesis) -> float:
         return hypothesis.score
 
 
@@ -108,7 +108,7 @@ def test_every_step_keeps_the_whole_beam() -> None:
     for step in build_search_tree(trace, sentence=2):
         statuses = Counter(node.status for node in step)
         assert statuses["kept"] == 3 or step[-1].token == EOS  # at the limit nothing is extended
-        assert all(math.isfinite(node.rank) == (node.status == "finished") for node in step)
+        assert all(math.isfinite(node.ranking_score) == (node.status == "finished") for node in step)
         assert all(node.parent is None or node.parent.status == "kept" for node in step)
 
 

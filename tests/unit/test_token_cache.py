@@ -61,7 +61,7 @@ def lines(cache: TokenCache, tokenizer: Tokenizer = TOKENIZER) -> list[tuple[str
 
 def test_filters_keep_the_right_pairs_and_count_the_others(corpus: Corpus, settings: DataConfig) -> None:
     cache = open_token_cache(corpus, TOKENIZER, TOKENIZER, settings)
-    assert cache.indices.tolist() == [0, 6, 7]
+    assert cache.corpus_indices.tolist() == [0, 6, 7]
     assert lines(cache) == [GOOD, ("5", "6 6 6 6 6 6 6 6 6 6"), ("4 5", "1 2 3")]
     assert cache.lengths(np.array([2, 0, 1])).tolist() == [[2, 3], [3, 2], [1, 10]]
     assert cache.statistics.pairs_read == 8
@@ -72,7 +72,7 @@ def test_filters_keep_the_right_pairs_and_count_the_others(corpus: Corpus, setti
 
 def test_filters_can_be_set(corpus: Corpus, settings: DataConfig) -> None:
     loose = replace(settings, max_length=31, max_length_ratio=10.0, drop_duplicates=False)
-    assert open_token_cache(corpus, TOKENIZER, TOKENIZER, loose).indices.tolist() == [0, 3, 4, 5, 6, 7]
+    assert open_token_cache(corpus, TOKENIZER, TOKENIZER, loose).corpus_indices.tolist() == [0, 3, 4, 5, 6, 7]
 
 
 def test_evaluation_cache_keeps_all_pairs(corpus: Corpus, settings: DataConfig) -> None:
@@ -110,14 +110,14 @@ def test_chunk_size_does_not_change_the_cache(
     assert lines(chunked) == lines(whole)
     assert chunked.source_hashes.tolist() == whole.source_hashes.tolist()
     assert chunked.statistics == whole.statistics
-    assert chunked.indices.tolist() == whole.indices.tolist()
+    assert chunked.corpus_indices.tolist() == whole.corpus_indices.tolist()
 
 
 def test_chunk_may_be_dropped_entirely(tmp_path: Path, settings: DataConfig, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(token_cache, "CHUNK_PAIRS", 2)
     corpus = write_corpus(tmp_path / "a.tsv", [("", ""), ("", ""), ("1", "2"), ("", ""), ("", "")])
     cache = open_token_cache(corpus, TOKENIZER, TOKENIZER, settings)
-    assert (cache.indices.tolist(), lines(cache)) == ([2], [("1", "2")])
+    assert (cache.corpus_indices.tolist(), lines(cache)) == ([2], [("1", "2")])
     assert cache.source_hashes.tolist() == hash_lines(["1"]).tolist()
 
 

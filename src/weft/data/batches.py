@@ -36,13 +36,13 @@ def epoch_pairs(sizes: Sequence[int], weights: Sequence[float], seed: int, epoch
     dtype = np.dtype(np.int32 if ends[-1] < 2**31 - 2 else np.int64)
     slices = []
     for corpus, (stop, size, weight) in enumerate(zip(ends, sizes, weights, strict=True)):
-        begin, end = (round(number * weight * size) for number in (epoch, epoch + 1))
-        for number in range(begin // max(1, size), -(-end // max(1, size))):  # rounds that the epoch takes pairs of
-            start = number * size
+        begin, end = round(epoch * weight * size), round((epoch + 1) * weight * size)
+        for round_number in range(begin // max(1, size), -(-end // max(1, size))):
+            start = round_number * size
             taken = slice(max(begin - start, 0), min(end - start, size))
             order = np.arange(stop - size, stop, dtype=dtype)
             if taken != slice(0, size):
-                np.random.default_rng(derive_seed(seed, "mix", corpus, number)).shuffle(order)
+                np.random.default_rng(derive_seed(seed, "mix", corpus, round_number)).shuffle(order)
             slices.append(order[taken])
     return slices[0] if len(slices) == 1 else np.concatenate([np.zeros(0, dtype), *slices])
 
@@ -68,12 +68,12 @@ def pad_rows(rows: Sequence[RowArray]) -> Padded:
 class Batch(NamedTuple):
     """source, target: ids [B,S] and [B,T] that end in EOS, or a source of image columns [B,S,height].
 
-    indices: the index of each pair in its corpus. weight: 0 for a placeholder on a rank without pairs in this batch.
+    corpus_indices: the index of each pair in its corpus. weight: 0 for a placeholder on a rank without pairs.
     """
 
     source: Padded
     target: Padded
-    indices: tuple[int, ...]
+    corpus_indices: tuple[int, ...]
     weight: float = 1.0
 
     def to(self, device: torch.device | str) -> Batch:
@@ -120,19 +120,19 @@ class BatchLoader:
         self._weights = weights
         self._pool_size = pool_size
 
-    def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
+    def epoch(self, epoch: int, start: int = 0) -> Iterator[Batch]:
         """Yield this rank's batches of an epoch from batch `start` on; earlier ones are not collated.
 
         A rank without pairs in a batch gets a placeholder of weight 0, so that all ranks take part.
         """
-        for pairs in islice(self._plan(number), start, None):
+        for pairs in islice(self._plan(epoch), start, None):
             own = pairs[self._rank :: self._world_size]
-            yield self.make_batch(own, number) if len(own) else self.make_batch(pairs[:1], number)._replace(weight=0.0)
+            yield self.make_batch(own, epoch) if len(own) else self.make_batch(pairs[:1], epoch)._replace(weight=0.0)
 
     def make_batch(self, pairs: PairIndices, epoch: int = 0) -> Batch:
         """Return these pairs in this order, with the noise of an epoch."""
         source, target = (self._padded_side(pairs, epoch, side) for side in (0, 1))
-        return Batch(source, target, tuple(self._cache.indices[pairs].tolist()))
+        return Batch(source, target, tuple(self._cache.corpus_indices[pairs].tolist()))
 
     def targets(self, pairs: PairIndices) -> Padded:
         """Return the targets of `make_batch` without reading the sources, which may be large images."""
@@ -169,11 +169,11 @@ class BatchLoader:
 
     def _padded_side(self, pairs: PairIndices, epoch: int, side: int) -> Padded:
         """Noise makes rows longer; a row that would exceed max_length stays as it is."""
-        rows = [self._cache.row(number, side)[: self._max_length] for number in pairs]
+        rows = [self._cache.row(pair, side)[: self._max_length] for pair in pairs]
         noise = self._noise[side]
         if noise is not None:
-            indices = self._cache.indices[pairs].tolist()
-            seeds = (derive_seed(self._seed, "noise", side, epoch, index) for index in indices)
+            lines = self._cache.corpus_indices[pairs].tolist()
+            seeds = (derive_seed(self._seed, "noise", side, epoch, line) for line in lines)
             noisy = [np.array(noise(row.tolist(), Random(s)), np.int64) for row, s in zip(rows, seeds, strict=True)]  # noqa: S311
             rows = [new if len(new) <= self._max_length else old for new, old in zip(noisy, rows, strict=True)]
         return pad_rows(rows)

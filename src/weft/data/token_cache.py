@@ -86,7 +86,7 @@ class CorpusStatistics:
 class TokenCache:
     """The pairs of a corpus that the filters keep, as ids without special tokens or as image columns.
 
-    indices: [N], the index of each pair in its corpus. source_hashes: [N], hashes of the pair keys (Corpus.pair_keys).
+    corpus_indices: [N], the index of each pair in its corpus. source_hashes: [N], of the pair keys (Corpus.pair_keys).
     """
 
     def __init__(self, folder: Path, source: Codec, target: Codec):
@@ -94,22 +94,22 @@ class TokenCache:
         try:
             self.statistics = CorpusStatistics.from_json(json.loads((folder / STATISTICS_FILE).read_text("utf-8")))
             count = self.statistics.pairs_kept
-            self.indices: NDArray[np.int64] = map_array(folder / "indices", np.int64, count)
+            self.corpus_indices: NDArray[np.int64] = map_array(folder / "indices", np.int64, count)
             self.source_hashes: HashArray = map_array(folder / "hashes", np.uint64, count)
             self._sides = _SideCache(folder, "source", source, count), _SideCache(folder, "target", target, count)
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise UserError(f"{folder}: this cache is damaged ({error}). Delete the folder and start again.") from error
 
     def __len__(self) -> int:
-        return len(self.indices)
+        return len(self.corpus_indices)
 
-    def row(self, number: int, side: int) -> NDArray[Any]:
+    def row(self, pair: int, side: int) -> NDArray[Any]:
         """Return the source (side 0) or target (side 1) of a pair."""
-        return self._sides[side].row(number)
+        return self._sides[side].row(pair)
 
-    def lengths(self, numbers: NDArray[Any]) -> NDArray[np.int64]:
+    def lengths(self, pairs: NDArray[Any]) -> NDArray[np.int64]:
         """Return the numbers of source and target tokens of these pairs [n,2]."""
-        return np.stack([side.lengths(numbers) for side in self._sides], axis=1)
+        return np.stack([side.lengths(pairs) for side in self._sides], axis=1)
 
     def target_counts(self) -> NDArray[np.int64]:
         """Return how often each id is a training target [V]; EOS once per pair."""
@@ -127,12 +127,12 @@ class _SideCache:
         self.counts: NDArray[np.int64] = map_array(folder / f"{side}.counts", np.int64, codec.size)
         self._ids = map_array(folder / f"{side}.ids", _id_dtype(codec), size).reshape(-1, *codec.shape)
 
-    def row(self, number: int) -> NDArray[Any]:
-        begin, end = self._offsets[number : number + 2].tolist()
+    def row(self, pair: int) -> NDArray[Any]:
+        begin, end = self._offsets[pair : pair + 2].tolist()
         return self._ids[begin:end]
 
-    def lengths(self, numbers: NDArray[Any]) -> NDArray[np.int64]:
-        lengths: NDArray[np.int64] = self._offsets[numbers + 1] - self._offsets[numbers]
+    def lengths(self, pairs: NDArray[Any]) -> NDArray[np.int64]:
+        lengths: NDArray[np.int64] = self._offsets[pairs + 1] - self._offsets[pairs]
         return lengths
 
 

@@ -98,11 +98,11 @@ class FinishedHypotheses:
         ]
 
 
-def trace_step(step: BackpointerStep, sentences: Tensor, survives: Tensor, ranks: Tensor) -> None:
+def trace_step(step: BackpointerStep, sentences: Tensor, survives: Tensor, ranking_scores: Tensor) -> None:
     """Record a step for `weft inspect search`, if tensors are traced: one entry per candidate [C] in each tensor.
 
-    sentences: their positions in the batch. survives: whether the candidate is extended in the next step. ranks: what a
-    finished candidate is ordered by; -inf if it has not finished.
+    sentences: their positions in the batch. survives: whether the candidate is extended in the next step.
+    ranking_scores: -inf for a candidate that has not finished.
     """
     if not is_tracing():
         return
@@ -111,5 +111,5 @@ def trace_step(step: BackpointerStep, sentences: Tensor, survives: Tensor, ranks
     record_tensor("search.parents", step.parents)
     record_tensor("search.sentences", sentences)
     record_tensor("search.kept", survives)
-    record_tensor("search.ranks", ranks)
-    record_tensor("search.finished", ranks > NEG_INF)
+    record_tensor("search.ranking_scores", ranking_scores)
+    record_tensor("search.finished", ranking_scores > NEG_INF)

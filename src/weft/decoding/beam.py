@@ -170,7 +170,7 @@ class BatchedBeams:
     select: CandidateSelector
 
     def __call__(self, step: StepFunction, state: State, limit: Tensor) -> list[list[tuple[float, Hypothesis]]]:
-        """Return the finished hypotheses of each of the B x groups beams with their final scores, best first."""
+        """Return the finished hypotheses of each of the B x groups beams with their ranking scores, best first."""
         live = self._initial_beams(state, len(limit), limit.device)
         limit = limit.repeat_interleave(self.groups)
         backpointers: list[BackpointerStep] = []
@@ -178,18 +178,18 @@ class BatchedBeams:
         while len(live.beams):
             result = self._extend(step, live, limit[live.beams] <= len(backpointers))
             backpointers.append(result.backpointers)
-            ranks = self._final_scores(result, len(backpointers))
-            finished.add(live.beams, ranks, len(backpointers) - 1)
+            ranking_scores = self._ranking_scores(result, len(backpointers))
+            finished.add(live.beams, ranking_scores, len(backpointers) - 1)
             survivors = unfinished_candidates(result.candidates.tokens)
-            self._trace(live, result, ranks, survivors)
+            self._trace(live, result, ranking_scores, survivors)
             live = _advance_beams(live, result, survivors)
             live = self._drop_finished(live, self._are_done(live, result, finished, limit[live.beams]))
         return finished.read(backpointers)
 
-    def rank(self, hypothesis: Hypothesis) -> float:
+    def ranking_score(self, hypothesis: Hypothesis) -> float:
         """Return the score of a finished hypothesis after all penalties."""
-        rank = penalized_score(self.length_penalty, hypothesis.score, len(hypothesis.token_scores))
-        return rank + self.coverage_penalty * hypothesis_coverage(hypothesis) if self.coverage_penalty else rank
+        score = penalized_score(self.length_penalty, hypothesis.score, len(hypothesis.token_scores))
+        return score + self.coverage_penalty * hypothesis_coverage(hypothesis) if self.coverage_penalty else score
 
     def _initial_beams(self, state: State, sentences: int, device: torch.device) -> BeamState:
         """K copies of the initial state in each beam; all but the first score -inf."""
@@ -212,14 +212,14 @@ class BatchedBeams:
         sums = accumulate_attention(live.attention, output.attention) if self.coverage_penalty else None
         return _BeamStep(candidates, backpointers, sums, state)
 
-    def _final_scores(self, result: _BeamStep, length: int) -> Tensor:
+    def _ranking_scores(self, result: _BeamStep, length: int) -> Tensor:
         """[U,2K], -inf where a candidate is not EOS, or is not among the first K."""
         ended = result.candidates.tokens == EOS
         ended[:, self.size :] = False
-        ranks = self.length_penalty(result.candidates.scores, torch.full_like(result.candidates.scores, length))
+        scores = self.length_penalty(result.candidates.scores, torch.full_like(result.candidates.scores, length))
         if result.attention is not None:
-            ranks = ranks + self.coverage_penalty * coverage_scores(result.attention, result.candidates.rows)
-        return ranks.masked_fill(~ended, NEG_INF)
+            scores = scores + self.coverage_penalty * coverage_scores(result.attention, result.candidates.rows)
+        return scores.masked_fill(~ended, NEG_INF)
 
     def _are_done(self, live: BeamState, result: _BeamStep, finished: FinishedHypotheses, limit: Tensor) -> Tensor:
         """[U]: by the stop rule, or because no possible hypothesis is left."""
@@ -258,11 +258,11 @@ class BatchedBeams:
             live.state.select(sentences, rows),
         )
 
-    def _trace(self, live: BeamState, result: _BeamStep, ranks: Tensor, survivors: Tensor) -> None:
+    def _trace(self, live: BeamState, result: _BeamStep, ranking_scores: Tensor, survivors: Tensor) -> None:
         scores = result.candidates.scores
         extended = torch.zeros_like(scores, dtype=torch.bool).scatter_(1, survivors, 1) & (scores > NEG_INF)
         sentences = (live.beams // self.groups).repeat_interleave(scores.shape[1])
-        trace_step(result.backpointers, sentences, extended.flatten(), ranks.flatten())
+        trace_step(result.backpointers, sentences, extended.flatten(), ranking_scores.flatten())
 
 
 def _advance_beams(live: BeamState, result: _BeamStep, survivors: Tensor) -> BeamState:
@@ -321,8 +321,8 @@ class BeamSearch:
     def __call__(self, step: StepFunction, state: State, limit: Tensor, lines: Tensor) -> list[list[Hypothesis]]:  # noqa: ARG002
         return [[hypothesis for _, hypothesis in found] for found in self._beams(step, state, limit)]
 
-    def rank(self, hypothesis: Hypothesis) -> float:
-        return self._beams.rank(hypothesis)
+    def ranking_score(self, hypothesis: Hypothesis) -> float:
+        return self._beams.ranking_score(hypothesis)
 
     def _select(self, scores: Tensor, log_probs: Tensor, transitions: BankTransitions | None) -> Candidates:
         if transitions is None:

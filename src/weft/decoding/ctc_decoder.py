@@ -174,15 +174,15 @@ class PrefixBeamDecoder:
         blank = np.logaddexp(beam.token, beam.blank) + row[-1]
         totals = np.array([scores.total for scores in beam.external])
         gains = np.stack([scores.gains for scores in beam.external])  # [K,V]
-        ranks = np.concatenate([np.logaddexp(token, blank) + totals, (grown + totals[:, None] + gains).ravel()])
-        best = _top_indices(ranks, self.size)
+        scores = np.concatenate([np.logaddexp(token, blank) + totals, (grown + totals[:, None] + gains).ravel()])
+        best = _top_indices(scores, self.size)
         stay = best[best < len(token)]
         parents, tokens = np.divmod(best[best >= len(token)] - len(token), grown.shape[1])
         growing = [*zip(parents.tolist(), tokens.tolist(), strict=True)]
         after = [self._scorer.after(beam.external[parent], added) for parent, added in growing]
         if not any(scores.end > NEG_INF for scores in [*(beam.external[place] for place in stay), *after]):
             ends = np.array([scores.end for scores in beam.external])
-            stay = np.append(stay, _top_indices(ranks[: len(token)] + ends, 1))
+            stay = np.append(stay, _top_indices(scores[: len(token)] + ends, 1))
         return _PrefixBeam(
             [beam.prefixes[place] for place in stay] + [(*beam.prefixes[parent], added) for parent, added in growing],
             np.concatenate([token[stay], grown[parents, tokens]]),
@@ -193,9 +193,9 @@ class PrefixBeamDecoder:
     def _score(self, frames: FrameOutput, found: list[list[tuple[int, ...]]], limit: Tensor) -> list[list[Hypothesis]]:
         """The outputs with their exact scores, best first."""
         results: list[list[Hypothesis]] = [[] for _ in found]
-        for rank in range(max(map(len, found), default=0)):
-            rows = [row for row, outputs in enumerate(found) if len(outputs) > rank]
-            target = Padded.from_rows([[*found[row][rank], EOS] for row in rows]).to(frames.mask.device)
+        for place in range(max(map(len, found), default=0)):
+            rows = [row for row, outputs in enumerate(found) if len(outputs) > place]
+            target = Padded.from_rows([[*found[row][place], EOS] for row in rows]).to(frames.mask.device)
             chosen = torch.tensor(rows, device=frames.mask.device)
             state = initial_ctc_state(frames._replace(log_probs=frames.log_probs[chosen], mask=frames.mask[chosen]))
             for row, hypothesis in zip(rows, forced_scores(ctc_prefix_step, state, target), strict=True):
@@ -231,10 +231,10 @@ def _extend_paths(beam: _PrefixBeam, row: FloatArray, limit: int) -> tuple[Float
     return token, grown
 
 
-def _top_indices(ranks: FloatArray, count: int) -> NDArray[np.int64]:
-    """The indices of the `count` highest ranks above -inf, in ascending order."""
-    indices = np.flatnonzero(ranks > NEG_INF)
+def _top_indices(scores: FloatArray, count: int) -> NDArray[np.int64]:
+    """The indices of the `count` highest scores above -inf, in ascending order."""
+    indices = np.flatnonzero(scores > NEG_INF)
     if len(indices) > count:
-        indices = indices[np.argpartition(-ranks[indices], count - 1)[:count]]
+        indices = indices[np.argpartition(-scores[indices], count - 1)[:count]]
     ascending: NDArray[np.int64] = np.sort(indices)
     return ascending

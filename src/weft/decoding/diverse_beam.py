@@ -23,8 +23,8 @@ class DiverseBeamSearch:
 
     The penalty affects only this choice: scores remain those of the model. EOS is not penalized. Each group is a beam
     search of its own with its own end. The `n_best` outputs are taken in rounds, the first of each group before the
-    second of any, those of a round by rank, without duplicates (so there may be fewer), and then sorted by rank. With
-    one group it is beam search.
+    second of any, those of a round by ranking score, without duplicates (so there may be fewer), and then sorted by
+    it. With one group it is beam search.
     """
 
     supports_constraints = False
@@ -63,17 +63,17 @@ class DiverseBeamSearch:
         found = self._beams(step, state, limit)
         return [self._merge(found[first : first + self.groups]) for first in range(0, len(found), self.groups)]
 
-    def rank(self, hypothesis: Hypothesis) -> float:
-        return self._beams.rank(hypothesis)
+    def ranking_score(self, hypothesis: Hypothesis) -> float:
+        return self._beams.ranking_score(hypothesis)
 
     def _merge(self, groups: list[list[tuple[float, Hypothesis]]]) -> list[Hypothesis]:
-        """The best outputs of the groups of a sentence, taken in turn; each with its rank."""
-        by_rank = itemgetter(0)
+        """The best outputs of the groups of a sentence, taken in turn, each with its ranking score."""
+        by_score = itemgetter(0)
         rounds = ([found for found in row if found is not None] for row in zip_longest(*groups))
         distinct: dict[tuple[int, ...], tuple[float, Hypothesis]] = {}
-        for rank, hypothesis in chain.from_iterable(sorted(row, key=by_rank, reverse=True) for row in rounds):
-            distinct.setdefault(hypothesis.tokens, (rank, hypothesis))
-        best = sorted(islice(distinct.values(), self.n_best), key=by_rank, reverse=True)
+        for score, hypothesis in chain.from_iterable(sorted(row, key=by_score, reverse=True) for row in rounds):
+            distinct.setdefault(hypothesis.tokens, (score, hypothesis))
+        best = sorted(islice(distinct.values(), self.n_best), key=by_score, reverse=True)
         return [hypothesis for _, hypothesis in best]
 
     def _select(self, scores: Tensor, log_probs: Tensor, transitions: BankTransitions | None) -> Candidates:

@@ -48,16 +48,16 @@ class ExhaustiveSearch:
         rows = torch.arange(len(limit), device=limit.device)[:, None]
         return [self._search(step, state.select(row, row), limit[row]) for row in rows]
 
-    def rank(self, hypothesis: Hypothesis) -> float:
+    def ranking_score(self, hypothesis: Hypothesis) -> float:
         return penalized_score(self.length_penalty, hypothesis.score, len(hypothesis.token_scores))
 
     def _search(self, step: StepFunction, state: State, limit: Tensor) -> list[Hypothesis]:
         """Search depth-first for one sentence, the most probable token first; limit [1]."""
-        found: list[tuple[float, Hypothesis]] = []  # `n_best` with their ranks, best first
+        found: list[tuple[float, Hypothesis]] = []  # `n_best` with their ranking scores, best first
         stack = [_Prefix((), (), (), state)]
         while stack:
             prefix = stack.pop()
-            # Scores can only fall, so the rank at the maximum length bounds the rank of every output with this prefix.
+            # Scores can only fall: the ranking score at the maximum length bounds that of all outputs with this prefix.
             bound = penalized_score(self.length_penalty, prefix.score, int(limit) + 1)
             if len(found) == self.n_best and bound <= found[-1][0]:
                 continue
@@ -71,7 +71,7 @@ class ExhaustiveSearch:
                 hypothesis = Hypothesis(
                     prefix.tokens, ended.score, ended.token_scores, not forced.item(), prefix.attention
                 )
-                found.append((self.rank(hypothesis), hypothesis))
+                found.append((self.ranking_score(hypothesis), hypothesis))
                 found.sort(key=lambda pair: -pair[0])  # stable: ties go to the older
                 del found[self.n_best :]
             possible = [token for token, score in enumerate(scores) if score > NEG_INF and token != EOS]

@@ -53,5 +53,5 @@ class GreedySearch:
     def __call__(self, step: StepFunction, state: State, limit: Tensor, lines: Tensor) -> list[list[Hypothesis]]:  # noqa: ARG002
         return search_single(step, state, limit, lambda log_probs, *_: log_probs.max(1).indices)
 
-    def rank(self, hypothesis: Hypothesis) -> float:
+    def ranking_score(self, hypothesis: Hypothesis) -> float:
         return hypothesis.score

@@ -14,14 +14,14 @@ MIN_COVERAGE = 1e-6  # a source position outside every attention window would co
 
 
 class LengthPenalty(Protocol):
-    """Turns scores into ranks.
+    """Turns scores into ranking scores.
 
-    Ranks grow with the score and, for scores <= 0, never fall with the length. So the rank of a prefix' score at the
-    maximum length bounds the rank of every output with this prefix: pruning and the stop rule "limit" rely on it.
+    These grow with the score and, for scores <= 0, never fall with the length. So the ranking score of a prefix at the
+    maximum length bounds that of every output with this prefix: pruning and the stop rule "limit" rely on it.
     """
 
     def __call__(self, scores: Tensor, lengths: Tensor) -> Tensor:
-        """Scores and lengths >= 1 (floating point) of one shape -> ranks of that shape, best highest."""
+        """Scores and lengths >= 1 (floating point) of one shape -> ranking scores of that shape, best highest."""
         ...
 
 
@@ -63,7 +63,7 @@ class WordReward:
 
 
 def penalized_score(penalty: LengthPenalty, score: float, length: int) -> float:
-    """Return the rank of one score, in float64."""
+    """Return the ranking score of one output, in float64."""
     return float(penalty(*torch.tensor([score, length], dtype=torch.float64)))
 
 

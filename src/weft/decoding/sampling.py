@@ -75,7 +75,7 @@ class Sampling:
         ]
         return [list(chain.from_iterable(parts)) for parts in zip(*drawn, strict=True)]
 
-    def rank(self, hypothesis: Hypothesis) -> float:
+    def ranking_score(self, hypothesis: Hypothesis) -> float:
         return hypothesis.score
 
     def _draw(

@@ -37,7 +37,7 @@ class Search(Protocol):
         """
         ...
 
-    def rank(self, hypothesis: Hypothesis) -> float:
+    def ranking_score(self, hypothesis: Hypothesis) -> float:
         """Return the value by which the hypotheses of a sentence are ordered: the score after all penalties."""
         ...
 

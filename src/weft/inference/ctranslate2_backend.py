@@ -46,7 +46,7 @@ class RankedOutput(NamedTuple):
     """The tokens of an output, EOS last, and score / length^alpha."""
 
     tokens: list[str]
-    rank: float
+    ranking_score: float
 
 
 OutputsByRow = dict[int, RankedOutput | None]  # by row of a window; None if torch might find another output
@@ -132,7 +132,7 @@ class CTranslate2Backend:
         ids = self._target_ids
         texts = self.model.target.decode([ids[token] for token in output.tokens] for output in found.values())
         for text, (row, output) in zip(texts, found.items(), strict=True):
-            score = output.rank * len(output.tokens) ** self.search.alpha
+            score = output.ranking_score * len(output.tokens) ** self.search.alpha
             best = Alternative(replace_line_breaks(text), score, (), (), finished=True)
             done[row] = Translation(window.lines[row], (best,), truncated=window.truncated[row])
         undecided = [row for row in outputs if row not in found]
@@ -260,11 +260,11 @@ def _best_output(
     probable; the result is unknown if it could still exceed the best.
     """
     finished = [output for output in outputs if output.tokens[-1:] == [end]]
-    best = max([*finished, *ended], key=lambda output: output.rank)
-    last = min((output.rank for output in outputs if len(output.tokens) == limit), default=0.0)
+    best = max([*finished, *ended], key=lambda output: output.ranking_score)
+    last = min((output.ranking_score for output in outputs if len(output.tokens) == limit), default=0.0)
     bound = last * (limit / (limit + 1)) ** search.alpha
-    is_known = len(finished) >= search.beam or len(ended) == search.beam or best.rank >= bound
-    return best if is_known and isfinite(best.rank) else None
+    is_known = len(finished) >= search.beam or len(ended) == search.beam or best.ranking_score >= bound
+    return best if is_known and isfinite(best.ranking_score) else None
 
 
 def open_ctranslate2(

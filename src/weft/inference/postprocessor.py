@@ -60,7 +60,7 @@ class Postprocessor:
     line: str
     source_length: int
 
-    def alternative(self, hypothesis: Hypothesis, rank: float | None) -> Alternative:
+    def alternative(self, hypothesis: Hypothesis, ranking_score: float | None) -> Alternative:
         """The hypothesis as text, with unknown words replaced if requested."""
         return Alternative(
             self._text(hypothesis),
@@ -68,7 +68,7 @@ class Postprocessor:
             tuple(self.target.tokens([*hypothesis.tokens, EOS])),
             hypothesis.token_scores,
             hypothesis.finished,
-            rank,
+            ranking_score,
         )
 
     def alignment(self, hypothesis: Hypothesis) -> tuple[WordLink, ...] | None:

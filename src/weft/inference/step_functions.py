@@ -77,8 +77,8 @@ class StreamingSearch:
         own = State(limit, limit.new_zeros(len(limit), 0))
         return self.search(*wrap_step(step, state, own, observe), limit, lines)
 
-    def rank(self, hypothesis: Hypothesis) -> float:
-        return self.search.rank(hypothesis)
+    def ranking_score(self, hypothesis: Hypothesis) -> float:
+        return self.search.ranking_score(hypothesis)
 
     @property
     def supports_constraints(self) -> bool:

@@ -282,7 +282,7 @@ class Translator:
     def _to_translations(
         self, batch: Sequence[EncodedRequest], found: Sequence[Sequence[Hypothesis]]
     ) -> list[Translation]:
-        ranked = [self._rank(hypotheses) for hypotheses in found]
+        ranked = [self._rank_hypotheses(hypotheses) for hypotheses in found]
         translations = [self._to_translation(encoded, few) for encoded, few in zip(batch, ranked, strict=True)]
         count, tokenizer = self.output_options.top_tokens, self.trained.target_tokenizer
         if not count:
@@ -292,13 +292,13 @@ class Translator:
         rows = zip(translations, candidates, ranked, strict=True)
         return [replace(one, top_tokens=tokens) if few else one for one, tokens, few in rows]
 
-    def _rank(self, hypotheses: Sequence[Hypothesis]) -> list[tuple[Hypothesis, float | None]]:
+    def _rank_hypotheses(self, hypotheses: Sequence[Hypothesis]) -> list[tuple[Hypothesis, float | None]]:
         """The hypotheses of a line, best first, and the values by which they are sorted."""
         if self.mbr is not None:
             return [*self.mbr(hypotheses)]
         if self.frame_decoder is not None:
             return [(hypothesis, None) for hypothesis in hypotheses]
-        return [(hypothesis, self.search.rank(hypothesis)) for hypothesis in hypotheses]
+        return [(hypothesis, self.search.ranking_score(hypothesis)) for hypothesis in hypotheses]
 
     def _to_translation(
         self, encoded: EncodedRequest, ranked: Sequence[tuple[Hypothesis, float | None]]
@@ -307,7 +307,7 @@ class Translator:
             return replace(self._empty(encoded), alternatives=(FAILED_OUTPUT,), truncated=encoded.truncated)
         line, best = encoded.request.text, ranked[0][0]
         post = Postprocessor(self.trained, self.output_options, line, len(encoded.rows[0]))
-        alternatives = tuple(post.alternative(hypothesis, rank) for hypothesis, rank in ranked)
+        alternatives = tuple(post.alternative(hypothesis, score) for hypothesis, score in ranked)
         calibration = self.calibration if self.ensemble == SINGLE_MODEL else None  # does not fit an ensemble's scores
         return Translation(
             line,

@@ -96,9 +96,9 @@ def check_frame_count(model: Model, frames: FrameOutput, batch: Batch) -> None:
     if (required > available).any():
         row = int((required > available).nonzero()[0])
         raise UserError(
-            f"pair {batch.indices[row] + 1} has too few frames: its target needs {required[row]}, and its source gives "
-            f"{available[row]}. Leave such pairs out; raise model.frame_head.upsample, if its type has that; or take a "
-            "model with a decoder"
+            f"pair {batch.corpus_indices[row] + 1} has too few frames: its target needs {required[row]}, and its "
+            f"source gives {available[row]}. Leave such pairs out; raise model.frame_head.upsample, if its type has "
+            "that; or take a model with a decoder"
         )
 
 

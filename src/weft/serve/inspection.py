@@ -104,7 +104,7 @@ def inspect_search(translator: Translator, request: Request, _body: InspectionRe
                     text=text,
                     score=round(node.score, schemas.DECIMALS),
                     outcome=outcomes[node],
-                    ranking_score=round(node.rank, schemas.DECIMALS) if node.status == "finished" else None,
+                    ranking_score=round(node.ranking_score, schemas.DECIMALS) if node.status == "finished" else None,
                     parent=None if node.parent is None else rows[node.parent],
                 )
                 for node, text in zip(step, texts, strict=True)

@@ -158,14 +158,14 @@ def _assemble_response(
 ) -> str:
     texts, alternatives = list[str](), list[list[str]]()
     for (_, document, _), sentences in zip(prepared, translations, strict=True):
-        ranks = [
+        versions = [
             document.fill(
-                [sentence.alternatives[min(rank, len(sentence.alternatives) - 1)].text for sentence in sentences]
+                [sentence.alternatives[min(place, len(sentence.alternatives) - 1)].text for sentence in sentences]
             )
-            for rank in range(body.alternatives + 1)
+            for place in range(body.alternatives + 1)
         ]
-        texts.append(ranks[0])
-        alternatives.append(list(dict.fromkeys(other for other in ranks[1:] if other != ranks[0])))
+        texts.append(versions[0])
+        alternatives.append(list(dict.fromkeys(other for other in versions[1:] if other != versions[0])))
     detected = [DetectionRecord(**text.detected._asdict()) for text in prepared if text.detected is not None]
     is_single = isinstance(body.q, str)
     response = LibreTranslateResponse(

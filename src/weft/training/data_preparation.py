@@ -150,7 +150,7 @@ def targets_exceeding_frames(
         needed = model.frame_head.required_frames(batches.targets(indices)).numpy()
         provided = frames[split.cache.lengths(indices)[:, 0]]
         for row in np.flatnonzero(needed > provided)[: MAX_EXAMPLES - len(places)]:
-            place = split.corpus.location(int(split.cache.indices[indices[row]]))
+            place = split.corpus.location(int(split.cache.corpus_indices[indices[row]]))
             places.append(f"{place} (it needs {needed[row]} and has {provided[row]})")
         too_long.append(indices[needed > provided])
     excluded = np.concatenate(too_long)

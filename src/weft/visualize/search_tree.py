@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 CandidateStatus: TypeAlias = Literal["kept", "dropped", "finished"]
 NodeOutcome: TypeAlias = Literal["output", "finished", "extended", "unfinished", "dropped"]
 
-TRACED_FIELDS = ("tokens", "scores", "parents", "sentences", "kept", "finished", "ranks")
+TRACED_FIELDS = ("tokens", "scores", "parents", "sentences", "kept", "finished", "ranking_scores")
 TEXT_LEGEND = (
     "Each line is a hypothesis: its last token and its score, below the hypothesis that it extends, best first.",
     "✗ dropped; ✓ finished, with the score it was ranked by; … unfinished when the search stopped; ● the output.",
@@ -63,7 +63,7 @@ class NodeStyle(NamedTuple):
 
 NODE_STYLES: Mapping[NodeOutcome, NodeStyle] = {
     "output": NodeStyle("output", "●", "#cfe3f7", "#1f6fb2", TEXT_COLOR, 2.2),
-    "finished": NodeStyle("finished: score → rank", "", "#e6f4ea", "#4f9d69", TEXT_COLOR, 1.0),
+    "finished": NodeStyle("finished: score → ranking score", "", "#e6f4ea", "#4f9d69", TEXT_COLOR, 1.0),
     "extended": NodeStyle("extended", "", "#eef3f8", "#7b93ab", TEXT_COLOR, 1.0),
     "unfinished": NodeStyle("unfinished when the search stopped", "…", "#ffffff", "#7b93ab", TEXT_COLOR, 1.0),
     "dropped": NodeStyle("dropped", "✗", "#ffffff", "#cdd4db", SMALL_TEXT_COLOR, 0.7),
@@ -77,7 +77,7 @@ class SearchNode:
     token: int
     score: float  # of the hypothesis up to this token
     status: CandidateStatus
-    rank: float  # the score that finished hypotheses are compared by
+    ranking_score: float  # finished hypotheses are compared by it
     parent: SearchNode | None
 
     def path(self) -> list[SearchNode]:
@@ -137,12 +137,12 @@ def build_search_tree(traced: Mapping[str, Sequence[Tensor]], sentence: int | No
     for tensors in zip(*(traced[f"search.{name}"] for name in TRACED_FIELDS), strict=True):
         nodes: dict[int, SearchNode] = {}
         rows = zip(*(tensor.tolist() for tensor in tensors), strict=True)
-        for row, (token, score, parent_row, owner, kept, finished, rank) in enumerate(rows):
+        for row, (token, score, parent_row, owner, kept, finished, ranking_score) in enumerate(rows):
             if sentence in (None, owner) and score > float("-inf"):
                 parent = previous.get(parent_row) if steps else None
                 status: CandidateStatus = "kept" if kept else "finished" if finished else "dropped"
                 total = score + (0.0 if parent is None else parent.score)
-                nodes[row] = SearchNode(token, total, status, rank, parent)
+                nodes[row] = SearchNode(token, total, status, ranking_score, parent)
         steps.append(sorted(nodes.values(), key=lambda node: -node.score))
         previous = nodes
     return [nodes for nodes in steps if nodes]
@@ -195,8 +195,8 @@ def render_tree(steps: Sequence[Sequence[SearchNode]], best: SearchNode | None, 
     width = max((len(branch) for branch, _ in rows), default=0)
     lines = []
     for branch, node in rows:
-        rank = f"✓ {node.rank:.3f}" if node.status == "finished" else ""
-        notes = " ".join(filter(None, (NODE_STYLES[outcomes[node]].sign, rank)))
+        score = f"✓ {node.ranking_score:.3f}" if node.status == "finished" else ""
+        notes = " ".join(filter(None, (NODE_STYLES[outcomes[node]].sign, score)))
         lines.append(f"{branch:<{width}} {node.score:8.2f} {notes}".rstrip())
     return "\n".join([*TEXT_LEGEND, "", *lines])
 
@@ -269,7 +269,7 @@ def _layout_boxes(steps: Sequence[Sequence[SearchNode]], name: Callable[[int], s
 
 
 def _format_scores(node: SearchNode) -> str:
-    return f"{node.score:.2f} → {node.rank:.3f}" if node.status == "finished" else f"{node.score:.2f}"
+    return f"{node.score:.2f} → {node.ranking_score:.3f}" if node.status == "finished" else f"{node.score:.2f}"
 
 
 def _draw_box(axes: Axes, box: NodeBox, style: NodeStyle) -> None:
