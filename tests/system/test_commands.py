@@ -163,7 +163,8 @@ def write_rows(path: Path, rows: Iterable[Sequence[str]]) -> None:
 def test_datasets_are_listed() -> None:
     result = weft("datasets", "list")
     assert (result.code, result.err) == (0, "")
-    assert [line.split()[0] for line in result.lines[1:4]] == ["tatoeba-en-es", "cmudict", "codespell"]
+    names = [line.split()[0] for line in result.lines[1:6]]
+    assert names == ["tatoeba-en-es", "tatoeba-en-uk", "software-strings", "cmudict", "codespell"]
     assert result.lines[-1] == "Download one: weft datasets download NAME"
 
 

@@ -462,6 +462,18 @@ TRAINING_COMMANDS: dict[str, list[UserErrorCase]] = {
             "codespell",
         ),
         case("no dataset", ["datasets", "download"], "Missing argument 'NAME'"),
+        case(
+            "unknown target language",
+            ["datasets", "download", "software-strings", "--out", "{new}", "--target-languages", "de,xx"],
+            'software-strings has no target language "xx"',
+            "the languages are de, fr",
+        ),
+        case(
+            "target languages of one pair",
+            ["datasets", "download", "cmudict", "--out", "{new}", "--target-languages", "de"],
+            "cmudict has no choice of languages",
+            "Leave out --target-languages",
+        ),
         case("unknown subcommand", ["datasets", "fetch"], "No such command 'fetch'"),
         case(
             "output folder with other files",

