@@ -238,6 +238,11 @@ INFERENCE_COMMANDS: dict[str, list[UserErrorCase]] = {
             "--tokenize only affects bleu, meteor, repetition, copy: add one of them with --metric",
         ),
         case(
+            "comparison with a tokenizer that no metric uses",
+            ["compare", "{corpus}/test.tgt", "{corpus}/test.tgt", "--metric", "wer", "--tokenize", "char"],
+            "--tokenize only affects bleu, meteor, repetition, copy: add one of them with --metric",
+        ),
+        case(
             "stemmer with a language model",
             ["evaluate", "{language_model}", "{corpus}/test.src", "--stem", "german"],
             "{language_model} is a language model, scored by its perplexity: omit --stem, which is for",

@@ -9,7 +9,7 @@ from torch.testing import assert_close
 from weft.core import tracing
 from weft.core.padded import Padded
 from weft.models.transformer import TransformerDecoder, TransformerEncoder
-from weft.nn.attention import CrossAttention
+from weft.nn.attention import CrossAttention, LocalPredictiveWindow
 from weft.nn.encoder_memory import Memory, MemorySizes
 from weft.nn.self_attention import SelfAttention, is_blockwise_faster
 
@@ -97,3 +97,15 @@ def test_width_of_values_needs_a_projection() -> None:
     assert CrossAttention(4, MemorySizes(4, 4), projected=True, dim=6).dim == 6
     with pytest.raises(ValueError, match="set projected: true"):
         CrossAttention(4, MemorySizes(4, 4), dim=6)
+
+
+def test_predicted_center_is_exact_in_half_precision() -> None:
+    """bfloat16 counts exactly to 256 only: a center rounded beyond the last position would mask all of them."""
+    window = LocalPredictiveWindow(4, half_width=1).bfloat16()
+    torch.nn.init.constant_(window.hidden.weight, 10.0)
+    torch.nn.init.constant_(window.vector.weight, 10.0)  # sigmoid = 1: the center is the length
+    scores, lengths = torch.zeros(1, 1, 1, 259, dtype=torch.bfloat16), torch.full((1, 1, 1, 1), 259)
+    weights = window(scores, torch.ones(1, 1, 1, 4, dtype=torch.bfloat16), lengths, None)
+    assert weights.dtype == torch.bfloat16
+    assert weights.isfinite().all()
+    assert int(weights.argmax()) == 258

@@ -257,6 +257,9 @@ def test_phrases_match_whole_words() -> None:
     assert contains_phrase("ที", "ที ดี")
     assert not contains_phrase("ที", "ที่")  # a tone mark belongs to the syllable before it
     assert not contains_phrase("ท", "ที")  # and so does a vowel sign
+    assert contains_phrase("5", "ที่5")  # a script without spaces ends a word, with or without a mark
+    assert contains_phrase("abc", "กิabc")
+    assert not contains_phrase("ㄱ", "ㄱㄴ")  # Korean has spaces
     assert contains_phrase("%", "50% von 3")
     assert contains_phrase("東京", "私は東京に")
     assert list(phrase_occurrences("aa", "aa aaa aa")) == [(0, 2), (7, 9)]

@@ -14,7 +14,7 @@ from weft.core.formatting import escape_unprintable
 from weft.data.checks.cleaning import CHANGE_LOG, clean_training_data, copied_file_names
 from weft.data.checks.encodings import guess_encoding, is_mojibake, repair_mojibake
 from weft.data.checks.outliers import ProblemDetector
-from weft.data.checks.problem_kinds import FIXABLE, PROBLEM_KINDS, parse_ignored_kinds
+from weft.data.checks.problem_kinds import FIXABLE, PROBLEM_KINDS, Problem, parse_ignored_kinds
 from weft.data.checks.problem_report import check_reports_to_json, excerpt, format_check_reports, has_serious_problems
 from weft.data.checks.quality_check import CheckInputs, CheckResult, check_corpora
 
@@ -249,6 +249,13 @@ def logged_changes(inputs: CheckInputs, folder: Path) -> list[tuple[str, str]]:
     clean_training_data(inputs, checked, 0, folder / "out", temporary)
     entries = map(json.loads, (folder / "out" / CHANGE_LOG).read_text("utf-8").split("\n")[:-1])
     return [(Path(entry["file"]).name, entry["change"]) for entry in entries]
+
+
+def test_an_ignored_byte_order_mark_stays(tmp_path: Path) -> None:
+    inputs = read_check_inputs(write(tmp_path, "train", [("\ufeffA\0 line.", "Eine Zeile."), *GOOD]), [], {}, None)
+    checked = check_corpora(inputs, tmp_path, lambda *_: None)
+    clean_training_data(inputs, checked, Problem.BYTE_ORDER_MARK, tmp_path / "clean", tmp_path)
+    assert (tmp_path / "clean" / "train.en").read_text("utf-8").startswith("\ufeffA line.\n")
 
 
 def test_cleaning_keeps_other_columns_fields_and_compression(tmp_path: Path) -> None:

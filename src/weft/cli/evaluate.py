@@ -89,7 +89,7 @@ class MetricArguments(NamedTuple):
 
     def parse(self, metrics: Sequence[str]) -> "MetricOptions":
         """Return the metric options; raise UserError if they do not fit the metrics."""
-        from weft.metrics.corpus_metrics import check_metrics
+        from weft.metrics.corpus_metrics import METRICS, check_metrics
         from weft.metrics.meteor import read_synonyms
         from weft.metrics.scores import DEFAULT_OPTIONS, NO_SYNONYMS, MetricOptions
 
@@ -101,18 +101,17 @@ class MetricArguments(NamedTuple):
             synonyms=NO_SYNONYMS if self.synonyms is None else read_synonyms(self.synonyms),
         )
         check_metrics(metrics, options)
-        return options
-
-    def for_evaluation(self) -> "tuple[Sequence[str], MetricOptions]":
-        """Return the metrics of `weft evaluate` and their options; raise UserError if --tokenize affects none."""
-        from weft.metrics.corpus_metrics import DEFAULT_METRICS, METRICS
-
-        metrics = self.names or DEFAULT_METRICS
-        options = self.parse(metrics)
         if self.tokenize is not None and not any(METRICS[name].uses_tokenizer for name in metrics):
             names = ", ".join(name for name, metric in METRICS.items() if metric.uses_tokenizer)
             raise UserError(f"--tokenize only affects {names}: add one of them with --metric, or omit --tokenize.")
-        return metrics, options
+        return options
+
+    def for_evaluation(self) -> "tuple[Sequence[str], MetricOptions]":
+        """Return the metrics of `weft evaluate` and their options."""
+        from weft.metrics.corpus_metrics import DEFAULT_METRICS
+
+        metrics = self.names or DEFAULT_METRICS
+        return metrics, self.parse(metrics)
 
 
 class SearchArguments(NamedTuple):

@@ -172,8 +172,8 @@ class BatchLoader:
         rows = [self._cache.row(pair, side)[: self._max_length] for pair in pairs]
         noise = self._noise[side]
         if noise is not None:
-            lines = self._cache.corpus_indices[pairs].tolist()
-            seeds = (derive_seed(self._seed, "noise", side, epoch, line) for line in lines)
+            indices = self._cache.corpus_indices[pairs].tolist()
+            seeds = (derive_seed(self._seed, "noise", side, epoch, index) for index in indices)
             noisy = [np.array(noise(row.tolist(), Random(s)), np.int64) for row, s in zip(rows, seeds, strict=True)]  # noqa: S311
             rows = [new if len(new) <= self._max_length else old for new, old in zip(noisy, rows, strict=True)]
         return pad_rows(rows)

@@ -32,10 +32,10 @@ StopRule: TypeAlias = Literal["finished", "limit", "first", "top"]
 class BeamState(NamedTuple):
     """The unfinished hypotheses."""
 
-    beams: Tensor  # [U], numbers of the beams: G times the position of the sentence in the batch, plus 0 ... G - 1
+    beams: Tensor  # [U], indices of the beams: G times the position of the sentence in the batch, plus 0 ... G - 1
     tokens: Tensor  # [U,K], the last ones
     scores: Tensor  # [U,K], -inf where there are fewer than K hypotheses
-    candidates: Tensor  # [U,K], positions in the last backpointer step
+    parents: Tensor  # [U,K], positions in the last backpointer step
     attention: Tensor | None  # [U*K,S], summed over the steps, if there is a coverage penalty
     state: State
 
@@ -122,12 +122,12 @@ def _bank_order(totals: Tensor, banks: Tensor) -> Tensor:
     highest = banks.masked_fill(~possible, -1).amax(1, keepdim=True)
     order = totals.argsort(dim=1, descending=True, stable=True)
     order = order.gather(1, (banks.gather(1, order) != highest).byte().argsort(dim=1, stable=True))
-    rounds = _ranks_within_bank(banks.gather(1, order)).masked_fill(~possible.gather(1, order), totals.shape[1])
+    rounds = _rounds(banks.gather(1, order)).masked_fill(~possible.gather(1, order), totals.shape[1])
     return order.gather(1, rounds.argsort(dim=1, stable=True))
 
 
-def _ranks_within_bank(banks: Tensor) -> Tensor:
-    """The number of candidates of the same bank before each candidate [U,C]."""
+def _rounds(banks: Tensor) -> Tensor:
+    """The round in which each candidate [U,C] is taken: the number of candidates of its bank before it."""
     order = banks.argsort(dim=1, stable=True)
     ordered = banks.gather(1, order)
     positions = torch.arange(banks.shape[1], device=banks.device).expand_as(banks)
@@ -207,7 +207,7 @@ class BatchedBeams:
         log_probs, forced = mask_invalid_tokens(output.log_probs, at_limit.repeat_interleave(self.size))
         candidates = self.select(live.scores, log_probs, output.bank_transitions)
         tokens, rows = candidates.tokens.flatten(), candidates.rows.flatten()
-        parents = live.candidates.flatten()[rows]
+        parents = live.parents.flatten()[rows]
         backpointers = BackpointerStep(tokens, log_probs[rows, tokens], parents, rows, forced, output.attention)
         sums = accumulate_attention(live.attention, output.attention) if self.coverage_penalty else None
         return _BeamStep(candidates, backpointers, sums, state)
@@ -247,13 +247,13 @@ class BatchedBeams:
         if active.all():
             return live._replace(scores=scores)
         sentences = active.nonzero()[:, 0]
-        survivors = active.repeat_interleave(self.groups).nonzero()[:, 0]
-        rows = (beam_offsets(done, self.size) + torch.arange(self.size, device=done.device))[survivors].flatten()
+        kept_beams = active.repeat_interleave(self.groups).nonzero()[:, 0]
+        rows = (beam_offsets(done, self.size) + torch.arange(self.size, device=done.device))[kept_beams].flatten()
         return BeamState(
-            live.beams[survivors],
-            live.tokens[survivors],
-            scores[survivors],
-            live.candidates[survivors],
+            live.beams[kept_beams],
+            live.tokens[kept_beams],
+            scores[kept_beams],
+            live.parents[kept_beams],
             None if live.attention is None else live.attention[rows],
             live.state.select(sentences, rows),
         )

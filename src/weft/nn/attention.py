@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 import torch
 from torch import Tensor, nn
 
+from weft.core.padded import upcast
 from weft.core.setting_types import Factory, PositiveInt, Rate
 from weft.nn.attention_scores import AttentionScore, ScaledDotScore
 from weft.nn.dropout import Dropout
@@ -68,10 +69,11 @@ class LocalPredictiveWindow(nn.Module):
         self.vector = nn.Linear(query_dim, 1, bias=False)
 
     def forward(self, scores: Tensor, query: Tensor, lengths: Tensor, steps: Tensor | None) -> Tensor:  # noqa: ARG002
-        center = lengths.to(scores.dtype) * torch.sigmoid(self.vector(torch.tanh(self.hidden(query))))  # [B,H,T,1]
+        share = upcast(torch.sigmoid(self.vector(torch.tanh(self.hidden(query)))))  # [B,H,T,1]
+        center = lengths * share  # in float32: half precision counts exactly only to 256 or 2048
         distance = torch.arange(scores.shape[-1], device=scores.device) - center
         weights = mask_outside_window(scores, center, self.half_width).softmax(-1)
-        return weights * torch.exp(-2 * (distance / self.half_width) ** 2)
+        return weights * torch.exp(-2 * (distance / self.half_width) ** 2).to(scores.dtype)
 
 
 def mask_outside_window(scores: Tensor, center: Tensor, half_width: int) -> Tensor:

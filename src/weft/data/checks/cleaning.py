@@ -97,13 +97,15 @@ def clean_training_data(
 
 def _write_copy(new: Path, files: CorpusFiles, repairer: RowRepairer, reasons: NDArray[np.uint32]) -> CleaningResult:
     names, remaining = copied_file_names(files.paths()), iter(reasons)
-    file_changed = UserError(f"{files.paths()[0]}: changed while it was read. Start again.")
+
+    def file_changed() -> UserError:
+        return UserError(f"{files.paths()[0]}: changed while it was read. Start again.")
 
     def shard_decisions(shard: Shard) -> Iterator[tuple[CorpusRow, int]]:
         for row in files.shard_rows(shard):
             reason = next(remaining, None)
             if reason is None:
-                raise file_changed
+                raise file_changed()
             yield row, int(reason)
 
     with (new / PARTIAL_LOG).open("wb") as file:
@@ -113,7 +115,7 @@ def _write_copy(new: Path, files: CorpusFiles, repairer: RowRepairer, reasons: N
                 log.add_conversion(path)
             _write_shard([new / names[path] for path in shard.paths], shard_decisions(shard), repairer, log)
     if next(remaining, None) is not None:
-        raise file_changed
+        raise file_changed()
     return CleaningResult(len(reasons) - log.dropped, log.repaired, log.dropped)
 
 

@@ -60,7 +60,8 @@ class CorpusFiles(NamedTuple):
         return CorpusRow(shard, number, lines, pair, problems)
 
     def replace_pair(self, row: CorpusRow, pair: LinePair) -> CorpusRow:
-        """Return the row with another pair; other columns, other fields and line ends are preserved."""
+        """Return the row with another pair; other columns and fields, byte order marks and line ends
+        stay."""
         if row.pair is None or pair == row.pair:
             return row
         first = _strip_line(row.lines[0], row.number)
@@ -75,8 +76,9 @@ class CorpusFiles(NamedTuple):
                 fields = json.loads(first) | dict(zip(self.fields, pair, strict=True))
                 text = json.dumps(fields, ensure_ascii=False)
                 texts = [text if is_valid_unicode(text) else json.dumps(fields)]
+        starts = (BOM_CHARACTER if row.number == 1 and line.startswith(BOM_CHARACTER) else "" for line in row.lines)
         ends = ("\r" if line.endswith("\r") else "" for line in row.lines)
-        return row._replace(lines=tuple(map("".join, zip(texts, ends, strict=True))), pair=pair)
+        return row._replace(lines=tuple(map("".join, zip(starts, texts, ends, strict=True))), pair=pair)
 
 
 def _strip_line(line: str, number: int) -> str:

@@ -8,7 +8,8 @@ UNSPACED_SCRIPTS = (  # scripts without spaces between words, where any position
     ("\u0e00", "\u0eff"),  # Thai, Lao
     ("\u1000", "\u109f"),  # Burmese
     ("\u1780", "\u17ff"),  # Khmer
-    ("\u2e80", "\u9fff"),  # Chinese and Japanese
+    ("\u2e80", "\u312f"),  # Chinese and Japanese, without the Korean letters that follow
+    ("\u3190", "\u9fff"),
     ("\uf900", "\ufaff"),
     ("\uff66", "\uff9f"),  # half-width katakana
     ("\U00020000", "\U0003ffff"),
@@ -17,13 +18,11 @@ UNSPACED_SCRIPTS = (  # scripts without spaces between words, where any position
 
 def continues_word(char: str) -> bool:
     """Whether a character belongs to the same word as a letter next to it: letters, digits, joiners and combining marks
-    do; "" and letters of scripts without spaces do not.
+    do; "" and scripts without spaces do not.
     """
-    if not char:
+    if not char or any(first <= char <= last for first, last in UNSPACED_SCRIPTS):
         return False
-    if unicodedata.category(char).startswith("M"):
-        return True
-    return (char.isalnum() or char in JOINERS) and not any(first <= char <= last for first, last in UNSPACED_SCRIPTS)
+    return char.isalnum() or char in JOINERS or unicodedata.category(char).startswith("M")
 
 
 def phrase_occurrences(phrase: str, text: str) -> Iterator[tuple[int, int]]:
