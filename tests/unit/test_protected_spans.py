@@ -30,6 +30,7 @@ EXAMPLES = {
     "emails": ["me@a.org", "x.y+z@b-c.de"],
     "placeholders": ["{name}", "{0}", "{{ x }}", "%s", "%1$d", "%(count)s", "$1", "${x}"],
     "numbers": ["5", "1,000.5", "12:30", "3", "5"],
+    "emoji": ["👍", "🇩🇪"],
     "markup": ["<b>", "</b>", "<br/>", '<a href="x">', "&amp;"],
 }
 OTHERS = ["x1", "3rd", "1.5km", "a@b", "100%", "$5.50", "< 3"]

@@ -13,7 +13,7 @@ from weft.core.codec import LineError
 from weft.decoding.constraints.constrained_decoding import ConstraintCheck
 from weft.decoding.constraints.request import Request
 from weft.inference.translation import Alternative, ProtectedSpan, Translation
-from weft.text.span_patterns import SpanMatch, find_spans, spans_preserved
+from weft.text.span_patterns import Span, find_spans, spans_preserved
 from weft.text.word_alignment import WordLink, word_starts
 
 TRANSLATABLE_TEXT = re.compile(r"\w(?:.*\w)?")  # from the first to the last letter or digit
@@ -71,18 +71,18 @@ def translate_with_protected_spans(
     return [done[row] for row in range(len(requests))]
 
 
-def _has_translatable_text(line: str, spans: Sequence[SpanMatch]) -> bool:
+def _has_translatable_text(line: str, spans: Sequence[Span]) -> bool:
     bounds = zip([0, *(span.end for span in spans)], [*(span.first for span in spans), len(line)], strict=True)
     return any(TRANSLATABLE_TEXT.search(line, first, end) for first, end in bounds)
 
 
-def require_spans(request: Request, spans: Sequence[SpanMatch]) -> Request:
+def require_spans(request: Request, spans: Sequence[Span]) -> Request:
     """The request with its spans as required phrases, as often as they occur, unless it requires them itself."""
     missing = Counter[tuple[str, ...]]((span.text,) for span in spans) - Counter(request.include)
     return replace(request, include=(*request.include, *missing.elements()))
 
 
-def report_protected_spans(translation: Translation, request: Request, spans: Sequence[SpanMatch]) -> Translation:
+def report_protected_spans(translation: Translation, request: Request, spans: Sequence[Span]) -> Translation:
     """The translation with its protected spans, without the constraint checks that `require_spans` added (they come
     last), and without alternatives that lack a span.
     """
@@ -102,14 +102,14 @@ def report_protected_spans(translation: Translation, request: Request, spans: Se
 
 
 def _split_at_spans(
-    request: Request, spans: Sequence[SpanMatch], can_satisfy: Callable[[Request], bool]
+    request: Request, spans: Sequence[Span], can_satisfy: Callable[[Request], bool]
 ) -> list[LineSegment]:
     """Split the line into spans, the text between them, and the punctuation around that text.
 
     The prefix goes to the first segment, if it is translated; required phrases to the longest one, if it can meet them.
     """
     line, segments, reached = request.text, list[LineSegment](), 0
-    for span in [*spans, SpanMatch("markup", "", len(line), len(line))]:
+    for span in [*spans, Span("markup", "", len(line), len(line))]:
         text = TRANSLATABLE_TEXT.search(line, reached, span.first)
         if text is not None:
             segments.append(LineSegment(line[reached : text.start()], reached))
@@ -137,7 +137,7 @@ def _split_at_spans(
 
 
 def _join_segments(
-    request: Request, pairs: Sequence[tuple[LineSegment, Translation | None]], spans: Sequence[SpanMatch]
+    request: Request, pairs: Sequence[tuple[LineSegment, Translation | None]], spans: Sequence[Span]
 ) -> Translation:
     """Join segments; with spaces around copied ones if a span would otherwise run into a translation."""
     texts = [segment.text if translation is None else translation.text for segment, translation in pairs]
