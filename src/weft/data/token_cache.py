@@ -30,6 +30,7 @@ from weft.data.corpus import Corpus
 from weft.data.data_config import DROP_REASONS, KEPT, DataConfig, PairFilters
 from weft.data.hashes import HashArray, hash_lines, hash_pairs, repeated_mask
 from weft.data.pair_files import LinePair
+from weft.text.shared_spans import replace_shared_spans
 from weft.text.tokenizer import is_tokenizer
 
 CACHE_VERSION = 6  # to be increased whenever files or their meaning change
@@ -199,12 +200,16 @@ def _remove_stale_builds(parent: Path) -> None:
 
 
 class CacheBuilder:
-    """Tokenizes a corpus into a folder. The corpus is read twice; memory holds one byte per pair, never the lines."""
+    """Tokenizes a corpus into a folder. The corpus is read twice; memory holds one byte per pair, never the lines.
+
+    If the tokenizers have tag tokens, these replace the spans that both sides of a pair share.
+    """
 
     def __init__(self, corpus: Corpus, codecs: tuple[Codec, Codec], filters: PairFilters | None):
         self._corpus = corpus
         self._codecs = codecs
         self._filters = filters
+        self._has_tags = all(is_tokenizer(codec) and codec.tag_ids for codec in codecs)
         self._chunk_size = codec_chunk_size(codecs[0], CHUNK_PAIRS)
 
     def build(self, folder: Path, progress: ProgressCallback) -> None:
@@ -216,7 +221,8 @@ class CacheBuilder:
         target_only = self._corpus.monolingual or self._corpus.modality == "image"
         sampler = ProblemSampler(len(is_repeated), target_only=target_only)
         for corpus, here, pairs in self._numbered_chunks(len(is_repeated)):
-            rows = self._encode_source(pairs, here.start), self._codecs[1].encode_rows([line for _, line in pairs])
+            tagged = list(map(replace_shared_spans, pairs)) if self._has_tags else pairs
+            rows = self._encode_source(tagged, here.start), self._codecs[1].encode_rows([line for _, line in tagged])
             verdicts = self._verdicts(pairs, rows, is_repeated[here])
             is_kept = verdicts == KEPT
             source.append(rows[0].select(is_kept))

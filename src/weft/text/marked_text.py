@@ -19,6 +19,11 @@ OPEN_TAGS = tuple(map(chr, range(0x10FF10, 0x10FF18)))
 CLOSE_TAGS = tuple(map(chr, range(0x10FF18, 0x10FF20)))  # of the open tag with the same index
 TAGS = SINGLE_TAGS + OPEN_TAGS + CLOSE_TAGS
 TAG_CLASS = rf"\x{{{ord(TAGS[0]):X}}}-\x{{{ord(TAGS[-1]):X}}}"  # in a regular expression of the tokenizers library
+TAG_NAMES = {  # how tags are displayed
+    tag: f"⟦{mark}{number}⟧"
+    for mark, tags in (("", SINGLE_TAGS), ("(", OPEN_TAGS), (")", CLOSE_TAGS))
+    for number, tag in enumerate(tags, 1)
+}
 _REPLACE_TAGS = dict.fromkeys(map(ord, TAGS), "\ufffd")
 _PAIR_OF_TAG = {tag: number for tags in (OPEN_TAGS, CLOSE_TAGS) for number, tag in enumerate(tags)}
 
@@ -84,6 +89,11 @@ def partner_indices(spans: Sequence[Span]) -> dict[int, int]:
     return partners
 
 
+def replace_tag_characters(text: str) -> str:
+    """Return a text with U+FFFD, the character for what cannot be decoded, in place of characters that are tags."""
+    return text.translate(_REPLACE_TAGS)
+
+
 class TaggedText(NamedTuple):
     """A text in which each span is a tag, and the span that each tag stands for."""
 
@@ -98,14 +108,14 @@ class TaggedText(NamedTuple):
 def replace_spans(marked: MarkedText) -> TaggedText | None:
     """Return the text with a tag for each span, numbered in order; None if there are more spans than tags.
 
-    Characters of the text that are tags themselves become U+FFFD, as characters that cannot be decoded do.
+    Characters of the text that are tags themselves become U+FFFD.
     """
     partners, spans, pieces = partner_indices(marked.spans), dict[str, Span](), list[str]()
     singles, pairs, pair_of = iter(SINGLE_TAGS), iter(range(len(OPEN_TAGS))), dict[int, int]()
     number = 0
     for part in marked.parts():
         if isinstance(part, str):
-            pieces.append(part.translate(_REPLACE_TAGS))
+            pieces.append(replace_tag_characters(part))
             continue
         partner = partners.get(number)
         if partner is None:

@@ -24,13 +24,21 @@ from weft.core.codec import Codec, Modality, RaggedRows
 from weft.core.errors import UserError
 from weft.core.files import read_bounded
 from weft.core.special_tokens import NUM_SPECIAL_TOKENS, SPECIAL_TOKENS
+from weft.text.marked_text import OPEN_TAGS, TAG_CLASS, TAG_NAMES, TAGS
 
 SPACE_SYMBOL = "▁"  # how a space inside a token is displayed
 BYTE_TOKENS = tuple(f"<0x{byte:02X}>" for byte in range(256))  # names fixed by the library's byte fallback
 LETTER_CLASS = r"\p{L}\p{M}\x{200C}\x{200D}"  # joiners are part of words in Persian and in Indic scripts
 RUN_PATTERN = rf" ?[{LETTER_CLASS}]+| ?\p{{N}}+| ?[^ {LETTER_CLASS}\p{{N}}]+| "  # runs of letters, digits, other
+TAG_RUN_PATTERN = (  # the same, with each tag by itself
+    rf"[{TAG_CLASS}]| ?[{LETTER_CLASS}]+| ?\p{{N}}+| ?[^ {LETTER_CLASS}\p{{N}}{TAG_CLASS}]+| "
+)
 WORD_PATTERN = rf" ?[{LETTER_CLASS}\p{{N}}]+| ?[^ {LETTER_CLASS}\p{{N}}]| "  # words, single punctuation marks
 WHITESPACE_PATTERN = r"\s+"
+# A space before an open tag is encoded behind it, so that a word after a tag has the tokens that it has elsewhere:
+# "a ⟦(1⟧b⟦)1⟧" is "▁a ⟦(1⟧ ▁b ⟦)1⟧". Decoding reverses that; the order of the rules is right for nested pairs.
+OPEN_TAG_SPACES = tuple((f" {tag}", f"{tag} ") for tag in OPEN_TAGS)
+DISPLAYED_CHARACTERS = str.maketrans({" ": SPACE_SYMBOL, **TAG_NAMES})
 
 MAX_CACHED_WORDS = 2**17  # about ten megabytes
 MAX_CACHED_WORD_LENGTH = 32  # characters; longer ones, such as lines without a space, rarely recur
@@ -77,7 +85,8 @@ class Tokenizer:
     The library has no special tokens, so text such as "<pad>" or "</s>" is ordinary text.
 
     size: number of ids, including special tokens. unknown_id: None if unknown characters are encoded as bytes.
-    byte_ids: ids of the single-byte tokens. fingerprint: equal for tokenizers with equal behavior.
+    byte_ids: ids of the single-byte tokens. tag_ids: the id of each tag character; empty if the tags are no tokens.
+    fingerprint: equal for tokenizers with equal behavior.
     order: order of the ids in a row; `backward` is for models that generate from right to left.
     """
 
@@ -100,6 +109,10 @@ class Tokenizer:
             found = (library.token_to_id(token) for token in BYTE_TOKENS)
             self.byte_ids = tuple(number + NUM_SPECIAL_TOKENS for number in found if number is not None)
         self._byte_id_set = frozenset(self.byte_ids)
+        numbers = {tag: number for tag in TAGS if (number := library.token_to_id(tag)) is not None}
+        self.tag_ids: dict[str, int] = {}
+        if len(numbers) == len(TAGS):
+            self.tag_ids = {tag: number + NUM_SPECIAL_TOKENS for tag, number in numbers.items()}
         self._cache = EncodingCache(self.encode) if order == "forward" and _splits_at_spaces(config) else None
 
     def encode(self, lines: Iterable[str]) -> list[list[int]]:
@@ -147,8 +160,8 @@ class Tokenizer:
         return row if self.order == "forward" else row[::-1]
 
     def tokens(self, ids: Iterable[int]) -> list[str]:
-        """Return the tokens for display, with a space shown as "▁"."""
-        return [self._raw(token).replace(" ", SPACE_SYMBOL) for token in ids]
+        """Return the tokens for display, with a space shown as "▁" and tags as "⟦1⟧", "⟦(1⟧" and "⟦)1⟧"."""
+        return [self._raw(token).translate(DISPLAYED_CHARACTERS) for token in ids]
 
     def token_bytes(self, ids: Iterable[int]) -> list[bytes]:
         """Return the exact UTF-8 bytes of each token; a byte token may be only part of a character."""
@@ -238,8 +251,9 @@ def _unknown_id(library: tokenizers.Tokenizer, model: dict[str, Any]) -> int | N
 def _splits_at_spaces(config: dict[str, Any]) -> bool:
     """Whether a space is prepended to each line and a token starts at every space."""
     match config["normalizer"], config["pre_tokenizer"]:
-        case {"normalizers": [*_, {"type": "Prepend", "prepend": " "}]}, {"pattern": {"Regex": pattern}}:
-            return pattern in (RUN_PATTERN, WORD_PATTERN)
+        case {"normalizers": list(steps)}, {"pattern": {"Regex": pattern}}:
+            prepends = {"type": "Prepend", "prepend": " "} in steps
+            return prepends and pattern in (RUN_PATTERN, TAG_RUN_PATTERN, WORD_PATTERN)
     return False
 
 
@@ -270,7 +284,15 @@ def _is_sequence(config: dict[str, Any], name: str, types: tuple[str, ...]) -> b
     if not isinstance(node, dict) or node.get("type") != "Sequence":
         return node is None
     steps = node.get(f"{name}s")
-    return isinstance(steps, list) and all(isinstance(step, dict) and step.get("type") in types for step in steps)
+    known = [_replacement(*texts) for before, after in OPEN_TAG_SPACES for texts in ((before, after), (after, before))]
+    return isinstance(steps, list) and all(
+        isinstance(step, dict) and (step.get("type") in types or step in known) for step in steps
+    )
+
+
+def _replacement(old: str, new: str) -> dict[str, Any]:
+    """Return the library's JSON for replacing a text."""
+    return {"type": "Replace", "pattern": {"String": old}, "content": new}
 
 
 def _is_known_split(node: Any) -> bool:
@@ -278,7 +300,7 @@ def _is_known_split(node: Any) -> bool:
         case None:
             return True
         case {"type": "Split", "pattern": {"Regex": str(pattern)}}:
-            return pattern in (RUN_PATTERN, WORD_PATTERN, WHITESPACE_PATTERN)
+            return pattern in (RUN_PATTERN, TAG_RUN_PATTERN, WORD_PATTERN, WHITESPACE_PATTERN)
     return False
 
 

@@ -5,7 +5,7 @@ share:
 
     normalization  Unicode normal form: none, nfc (a letter and its accent become one) or nfkc (also ﬁ -> fi, ² -> 2)
     lowercase      convert to lower case; outputs are lower case, too
-    vocab_size     upper limit, including the tokens for unknown text
+    vocab_size     upper limit, including the tokens for unknown text and for tags
     min_frequency  characters, words or pairs that occur less often get no token
     byte_fallback  encode unknown characters as UTF-8 bytes, so decoding is lossless; otherwise they become one unknown
                    token, which saves the 256 byte tokens
@@ -30,7 +30,15 @@ from weft.core.codec import Codec, Modality
 from weft.core.errors import UserError
 from weft.core.lazy import Reiterable, ensure_reiterable
 from weft.core.setting_types import PositiveInt, Rate
-from weft.text.tokenizer import BYTE_TOKENS, RUN_PATTERN, WHITESPACE_PATTERN, WORD_PATTERN, Tokenizer
+from weft.text.tokenizer import (
+    BYTE_TOKENS,
+    OPEN_TAG_SPACES,
+    RUN_PATTERN,
+    TAG_RUN_PATTERN,
+    WHITESPACE_PATTERN,
+    WORD_PATTERN,
+    Tokenizer,
+)
 
 UnicodeForm = Literal["none", "nfc", "nfkc"]
 UNKNOWN_TOKEN = "<unk>"  # noqa: S105 (no password)
@@ -50,11 +58,24 @@ class CodecTrainer(Protocol):
 class TokenizerTrainer(CodecTrainer, Protocol):
     """Trains a tokenizer, which can also decode and so serve the target."""
 
+    @property
+    def supports_tags(self) -> bool: ...
+
     def train(self, lines: Iterable[str]) -> Tokenizer: ...
+
+
+class TagTokenizerTrainer(TokenizerTrainer, Protocol):
+    """Can give characters that are tags (text/marked_text.py) a token each, which never merges with other text."""
+
+    def train(self, lines: Iterable[str], tags: Sequence[str] = ()) -> Tokenizer: ...
 
 
 def is_tokenizer_trainer(trainer: CodecTrainer) -> TypeGuard[TokenizerTrainer]:
     return trainer.modality == "text"
+
+
+def supports_tags(trainer: CodecTrainer) -> TypeGuard[TagTokenizerTrainer]:
+    return is_tokenizer_trainer(trainer) and trainer.supports_tags
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +83,7 @@ class _TextSettings:
     """Settings of all kinds of tokenizer."""
 
     modality: ClassVar[Modality] = "text"
+    supports_tags: ClassVar[bool] = False
     normalization: UnicodeForm = "nfc"
     lowercase: bool = False
 
@@ -70,13 +92,14 @@ class _TextSettings:
 class CharacterTokenizerTrainer(_TextSettings):
     """One token per character, including spaces."""
 
+    supports_tags: ClassVar[bool] = True
     min_frequency: PositiveInt = 1
     byte_fallback: bool = False
 
-    def train(self, lines: Iterable[str]) -> Tokenizer:
+    def train(self, lines: Iterable[str], tags: Sequence[str] = ()) -> Tokenizer:
         pipeline = _Pipeline(self, None)
         counts = Counter(chain.from_iterable(pipeline.normalize(lines)))
-        tokens = [*_fallback_tokens(self.byte_fallback), *_frequent_characters(counts, self.min_frequency)]
+        tokens = [*_reserved_tokens(self.byte_fallback, tags), *_frequent_characters(counts, self.min_frequency)]
         return pipeline.wrap(_bpe_model(_vocabulary(tokens), [], self.byte_fallback))
 
 
@@ -136,11 +159,12 @@ class BPETokenizerTrainer(_SubwordSettings):
     (BPE-dropout, Provilkov et al. 2020).
     """
 
+    supports_tags: ClassVar[bool] = True
     byte_fallback: bool = True
     dropout: Rate = 0.0
 
-    def train(self, lines: Iterable[str]) -> Tokenizer:
-        pipeline, reserved = _Pipeline(self, RUN_PATTERN), _fallback_tokens(self.byte_fallback)
+    def train(self, lines: Iterable[str], tags: Sequence[str] = ()) -> Tokenizer:
+        pipeline, reserved = _run_pipeline(self, tags), _reserved_tokens(self.byte_fallback, tags)
         trained = _train_bpe(pipeline, lines, _trainable_size(self.vocab_size, reserved), self.min_frequency)
         vocab = _vocabulary(reserved, trained["vocab"])
         return pipeline.wrap(_bpe_model(vocab, trained["merges"], self.byte_fallback))
@@ -172,17 +196,20 @@ class UnigramTokenizerTrainer(_SubwordSettings):
     No token mixes letters, digits and other characters.
     """
 
+    supports_tags: ClassVar[bool] = True
     byte_fallback: bool = True
 
-    def train(self, lines: Iterable[str]) -> Tokenizer:
-        pipeline, reserved = _Pipeline(self, RUN_PATTERN), _fallback_tokens(self.byte_fallback)
+    def train(self, lines: Iterable[str], tags: Sequence[str] = ()) -> Tokenizer:
+        pipeline, reserved = _run_pipeline(self, tags), _reserved_tokens(self.byte_fallback, tags)
         size = _trainable_size(self.vocab_size, reserved)
         trainer = trainers.UnigramTrainer(vocab_size=size, show_progress=False, special_tokens=[])
         frequent = _remove_rare_characters(pipeline.normalize(lines), size, self.min_frequency)
         scored = _stable_scores(pipeline.train(models.Unigram(), trainer, frequent)["vocab"], size)
         lowest = min(score for _, score in scored)
-        # The library requires an unknown id even with byte fallback.
-        return pipeline.wrap(models.Unigram([*((token, lowest) for token in reserved), *scored], 0, self.byte_fallback))
+        # Tags and bytes compete with no other token. The library requires an unknown id even with byte fallback.
+        learned = [entry for entry in scored if entry[0] not in tags]
+        entries = [*((token, lowest) for token in reserved), *learned]
+        return pipeline.wrap(models.Unigram(entries, 0, self.byte_fallback))
 
 
 class _Pipeline:
@@ -193,9 +220,11 @@ class _Pipeline:
         forms = {"none": [], "nfc": [normalizers.NFC()], "nfkc": [normalizers.NFKC()]}
         lowercase = [normalizers.Lowercase()] if settings.lowercase else []
         # Where the space before a word is part of it, the first word of a line needs one, too.
-        self._prepends_space = pattern in (RUN_PATTERN, WORD_PATTERN)
+        self._prepends_space = pattern in (RUN_PATTERN, TAG_RUN_PATTERN, WORD_PATTERN)
         prepend = [normalizers.Prepend(" ")] if self._prepends_space else []
-        self._normalizer = normalizers.Sequence([*forms[settings.normalization], *lowercase, *prepend])
+        self._moved_spaces = OPEN_TAG_SPACES if pattern == TAG_RUN_PATTERN else ()
+        moves = [normalizers.Replace(before, after) for before, after in self._moved_spaces]
+        self._normalizer = normalizers.Sequence([*forms[settings.normalization], *lowercase, *prepend, *moves])
         self._pattern = pattern
 
     def normalize(self, lines: Iterable[str]) -> Iterable[str]:
@@ -218,7 +247,8 @@ class _Pipeline:
         library.normalizer = self._normalizer
         if self._pattern != WHITESPACE_PATTERN:  # without a decoder, the library puts a space between tokens
             strip = [decoders.Strip(" ", 1, 0)] if self._prepends_space else []
-            library.decoder = decoders.Sequence([decoders.ByteFallback(), decoders.Fuse(), *strip])
+            moves = [decoders.Replace(after, before) for before, after in reversed(self._moved_spaces)]
+            library.decoder = decoders.Sequence([decoders.ByteFallback(), decoders.Fuse(), *moves, *strip])
         return Tokenizer(library)
 
     def _library(self, model: Model) -> tokenizers.Tokenizer:
@@ -229,15 +259,19 @@ class _Pipeline:
         return library
 
 
-def _fallback_tokens(byte_fallback: bool) -> list[str]:
-    return list(BYTE_TOKENS) if byte_fallback else [UNKNOWN_TOKEN]
+def _run_pipeline(settings: _SubwordSettings, tags: Sequence[str]) -> _Pipeline:
+    return _Pipeline(settings, TAG_RUN_PATTERN if tags else RUN_PATTERN)
+
+
+def _reserved_tokens(byte_fallback: bool, tags: Sequence[str]) -> list[str]:
+    return [*(BYTE_TOKENS if byte_fallback else [UNKNOWN_TOKEN]), *tags]
 
 
 def _trainable_size(vocab_size: int, reserved: Sequence[str]) -> int:
     if vocab_size <= len(reserved):
         raise UserError(
-            f"vocab_size {vocab_size} is too small: {len(reserved)} tokens are reserved for unknown text. Increase "
-            "vocab_size, or set byte_fallback: false (character, bpe, unigram)."
+            f"vocab_size {vocab_size} is too small: {len(reserved)} tokens are reserved for unknown text and tags. "
+            "Increase vocab_size, or set byte_fallback: false (character, bpe, unigram)."
         )
     return vocab_size - len(reserved)
 

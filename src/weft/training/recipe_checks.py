@@ -142,6 +142,10 @@ def _modality_problems(recipe: Recipe) -> Iterator[ConfigProblem]:
     """Yield what does not fit a language model, or a source of images."""
     if recipe.data.monolingual and not recipe.text.joint:
         yield ConfigProblem("text.joint", "false, but data.monolingual has one side only: write joint: true")
+    if recipe.data.monolingual and recipe.text.tag_tokens:
+        yield ConfigProblem(
+            "text.tag_tokens", "true, but a language model carries nothing into a translation: write false"
+        )
     if recipe.data.monolingual and recipe.train.validation.lines:
         text = "a language model translates no lines: write 0, and train.validation.best_metric: perplexity"
         yield ConfigProblem("train.validation.lines", text)
@@ -303,6 +307,9 @@ def _structure_problems(recipe: Recipe, model: Model) -> Iterator[ConfigProblem]
     if structure.blank is not None and _target_dropout(recipe):
         text = "segments targets anew in each epoch, so it is unknown whether they fit into the frames: write 0"
         yield ConfigProblem("text.source.dropout" if recipe.text.target is None else "text.target.dropout", text)
+    if structure.blank is not None and recipe.text.tag_tokens:
+        text = "inserts tags anew in each epoch, so it is unknown whether targets fit into the frames: write false"
+        yield ConfigProblem("text.tag_tokens", text)
     if recipe.text.target_order == "backward" and objective is WordLoss:
         text = "backward, but the objective word-loss finds words from left to right: write forward"
         yield ConfigProblem("text.target_order", text)
