@@ -7,7 +7,7 @@ an epoch takes the next w n of n pairs. So no pair is repeated before all others
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, islice
 from random import Random
 from typing import Any, NamedTuple, TypeAlias
@@ -25,6 +25,7 @@ from weft.text.bpe_dropout import TokenNoise
 PairIndices: TypeAlias = NDArray[np.signedinteger[Any]]  # of pairs in the cache
 RowArray: TypeAlias = NDArray[Any]  # ids without special tokens [T], or image columns [T,height]
 SideNoise: TypeAlias = tuple[TokenNoise | None, TokenNoise | None]  # of source and target
+PairNoise: TypeAlias = Callable[[RowArray, RowArray, Random], tuple[RowArray, RowArray]]  # new source and target
 
 
 def epoch_pairs(sizes: Sequence[int], weights: Sequence[float], seed: int, epoch: int) -> PairIndices:
@@ -91,7 +92,8 @@ class BatchLoader:
 
     max_tokens: limit of rows times longest row, with EOS, on each side; a longer pair is a batch of its own.
     max_length: longer sides are truncated to this many tokens, without EOS.
-    noise: applied to the ids of each side in each epoch; max_tokens refers to lengths without noise.
+    noise: applied to the ids of each side in each epoch, after `pair_noise`, which changes both sides of a pair
+    together; max_tokens refers to lengths without noise.
     excluded: pairs that no epoch contains.
     shard: (rank, world size); a rank gets every n-th pair of a batch. Batches do not depend on the world size.
     weights: how often each corpus of a mix is used in an epoch.
@@ -104,6 +106,7 @@ class BatchLoader:
         seed: int,
         *,
         noise: SideNoise | None = None,
+        pair_noise: PairNoise | None = None,
         max_length: int = 2**31 - 1,
         excluded: PairIndices | None = None,
         shard: tuple[int, int] = (0, 1),
@@ -114,6 +117,7 @@ class BatchLoader:
         self._max_tokens = max_tokens
         self._seed = seed
         self._noise = noise or (None, None)
+        self._pair_noise = pair_noise
         self._max_length = max_length
         self._excluded = np.zeros(0, np.int64) if excluded is None else excluded
         self._rank, self._world_size = shard
@@ -131,12 +135,15 @@ class BatchLoader:
 
     def make_batch(self, pairs: PairIndices, epoch: int = 0) -> Batch:
         """Return these pairs in this order, with the noise of an epoch."""
-        source, target = (self._padded_side(pairs, epoch, side) for side in (0, 1))
-        return Batch(source, target, tuple(self._cache.corpus_indices[pairs].tolist()))
+        indices = self._cache.corpus_indices[pairs].tolist()
+        sides = self._rows(pairs, 0), self._rows(pairs, 1)
+        sides = self._change_pairs(sides, indices, epoch)
+        source, target = (pad_rows(self._change_rows(sides[side], indices, epoch, side)) for side in (0, 1))
+        return Batch(source, target, tuple(indices))
 
     def targets(self, pairs: PairIndices) -> Padded:
-        """Return the targets of `make_batch` without reading the sources, which may be large images."""
-        return self._padded_side(pairs, 0, 1)
+        """Return the targets of `make_batch`, without noise and without reading the sources, which may be images."""
+        return pad_rows(self._rows(pairs, 1))
 
     def _plan(self, epoch: int) -> Iterator[PairIndices]:
         """Yield the pairs of each batch."""
@@ -167,13 +174,31 @@ class BatchLoader:
                 first = row
         return np.split(pool[by_length], cuts)
 
-    def _padded_side(self, pairs: PairIndices, epoch: int, side: int) -> Padded:
-        """Noise makes rows longer; a row that would exceed max_length stays as it is."""
-        rows = [self._cache.row(pair, side)[: self._max_length] for pair in pairs]
+    def _rows(self, pairs: PairIndices, side: int) -> list[RowArray]:
+        return [self._cache.row(pair, side)[: self._max_length] for pair in pairs]
+
+    def _change_pairs(
+        self, sides: tuple[list[RowArray], list[RowArray]], indices: list[int], epoch: int
+    ) -> tuple[list[RowArray], list[RowArray]]:
+        """Apply the noise of pairs; a pair of which a side would exceed max_length stays as it is."""
+        noise = self._pair_noise
+        if noise is None:
+            return sides
+        sources, targets = list[RowArray](), list[RowArray]()
+        for index, source, target in zip(indices, *sides, strict=True):
+            rng = Random(derive_seed(self._seed, "pair noise", epoch, index))  # noqa: S311
+            changed = noise(source, target, rng)
+            if max(map(len, changed)) > self._max_length:
+                changed = source, target
+            sources.append(changed[0])
+            targets.append(changed[1])
+        return sources, targets
+
+    def _change_rows(self, rows: list[RowArray], indices: list[int], epoch: int, side: int) -> list[RowArray]:
+        """Apply the noise of a side. It makes rows longer; a row that would exceed max_length stays as it is."""
         noise = self._noise[side]
-        if noise is not None:
-            indices = self._cache.corpus_indices[pairs].tolist()
-            seeds = (derive_seed(self._seed, "noise", side, epoch, index) for index in indices)
-            noisy = [np.array(noise(row.tolist(), Random(s)), np.int64) for row, s in zip(rows, seeds, strict=True)]  # noqa: S311
-            rows = [new if len(new) <= self._max_length else old for new, old in zip(noisy, rows, strict=True)]
-        return pad_rows(rows)
+        if noise is None:
+            return rows
+        seeds = (derive_seed(self._seed, "noise", side, epoch, index) for index in indices)
+        noisy = [np.array(noise(row.tolist(), Random(s)), np.int64) for row, s in zip(rows, seeds, strict=True)]  # noqa: S311
+        return [new if len(new) <= self._max_length else old for new, old in zip(noisy, rows, strict=True)]

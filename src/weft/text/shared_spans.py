@@ -24,10 +24,11 @@ def replace_shared_spans(pair: tuple[str, str]) -> tuple[str, str]:
     Characters that are tags themselves become U+FFFD.
     """
     kinds = SPAN_KINDS if _has_number_tags(pair) else KINDS_WITHOUT_NUMBERS
-    source, target = match_spans(*(find_spans(line, kinds) for line in pair))
+    found = find_spans(pair[0], kinds)
+    source, target = match_spans(found, find_spans(pair[1], kinds) if found else ())
     tagged = replace_spans(MarkedText(pair[0], tuple(source)))
     if not source or tagged is None:
-        source_text, target_text = (replace_tag_characters(line) for line in pair)
+        source_text, target_text = map(replace_tag_characters, pair)
         return source_text, target_text
     return tagged.text, _insert_same_tags(pair[1], source, target, tagged)
 

@@ -22,9 +22,10 @@ from weft.config.serialization import to_dict
 from weft.core.codec import Codec
 from weft.core.errors import UserError
 from weft.core.files import FolderTakenError, new_folder
-from weft.data.batches import BatchLoader, PairIndices, SideNoise
+from weft.data.batches import BatchLoader, PairIndices, PairNoise, SideNoise
 from weft.data.corpus import Corpus
 from weft.data.data_report import DataReport, data_warnings, make_data_report, render_data_report
+from weft.data.tag_noise import TagNoise, make_tag_noise
 from weft.data.token_cache import TokenCache, cache_write_errors, open_token_cache
 from weft.models.model import Model
 from weft.text.bpe_dropout import TokenNoise
@@ -60,6 +61,7 @@ class PreparedData:
     train: TokenizedSplit
     valid: TokenizedSplit | None
     noise: tuple[TokenNoise | None, TokenNoise | None]
+    tag_noise: TagNoise | None
     report: DataReport
     fingerprints: dict[str, str]
 
@@ -80,6 +82,7 @@ def prepare_data(
         for name, corpus in corpora.items():  # only training data is filtered
             progress = partial(display.progress, f"tokenizing {name}")
             caches[name] = open_token_cache(corpus, *tokenizers, recipe.data, progress, filtered=name == "train")
+        tag_noise = make_tag_noise(caches["train"], tokenizers, display.print)
     report = make_data_report(caches["train"], {name: cache for name, cache in caches.items() if name != "train"})
     display.print("\n".join([render_data_report(report), *data_warnings(caches["train"].statistics.sample)]))
     fingerprints = {f"data.{name}": corpus.fingerprint() for name, corpus in corpora.items()}
@@ -96,6 +99,7 @@ def prepare_data(
         train=TokenizedSplit(corpora["train"], caches["train"]),
         valid=TokenizedSplit(corpora["valid"], caches["valid"]) if "valid" in caches else None,
         noise=training_noise(recipe.text, tokenizers),
+        tag_noise=tag_noise,
         report=report,
         fingerprints=fingerprints,
     )
@@ -125,13 +129,15 @@ def make_batches(
     ranks: RankGroup,
     *,
     noise: SideNoise | None = None,
+    pair_noise: PairNoise | None = None,
     weights: Sequence[float] = (1.0,),
 ) -> BatchLoader:
     """Return the batches of a split, without pairs whose targets do not fit into the frames of the model."""
     settings = recipe.train
     make = partial(BatchLoader, split.cache, settings.batch_tokens, settings.seed, max_length=recipe.data.max_length)
     excluded = targets_exceeding_frames(model, name, split, make(), display)
-    return make(noise=noise, weights=weights, shard=(ranks.rank, ranks.world_size), excluded=excluded)
+    shard = ranks.rank, ranks.world_size
+    return make(noise=noise, pair_noise=pair_noise, weights=weights, shard=shard, excluded=excluded)
 
 
 def targets_exceeding_frames(

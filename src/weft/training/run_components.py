@@ -72,7 +72,17 @@ def build_components(
         frame_decoder = make_frame_decoder(trained, settings.validation.frame_decoder, place)
         validator = Validator(objective, batches, pairs, recipe, frame_decoder, word_list, ensemble)
     weights = recipe.data.corpus_weights()
-    batches = make_batches(recipe, "train", data.train, model, display, ranks, noise=data.noise, weights=weights)
+    batches = make_batches(
+        recipe,
+        "train",
+        data.train,
+        model,
+        display,
+        ranks,
+        noise=data.noise,
+        pair_noise=data.tag_noise,
+        weights=weights,
+    )
     strategy = make_strategy(ranks, settings, model, objective)  # from here on, weights may be shards
     return TrainingComponents(
         trained=trained,
