@@ -13,6 +13,7 @@ from weft.core.errors import UserError
 from weft.data.corpus import Corpus
 from weft.text.ibm1 import RaggedPairs, split_by_links, train_ibm1
 from weft.text.lexical_shortlist import Shortlist, ShortlistSize, build_shortlist
+from weft.text.shared_spans import replace_shared_spans
 
 LINES_PER_CALL = 4096  # tokenized in one call
 LINKS_PER_PORTION = 2**18  # in memory at once, about a hundred bytes each
@@ -74,6 +75,8 @@ def _encode_portions(model: ModelFolder, pairs: Iterable[tuple[str, str]]) -> li
     remaining = iter(pairs)
     longest = model.config["data"]["max_length"]
     while few := list(islice(remaining, LINES_PER_CALL)):
+        if model.target.tag_ids:  # as in training, tags replace the spans that both sides share
+            few = list(map(replace_shared_spans, few))
         source = model.source_tokenizer.encode_rows([source for source, _ in few])
         target = model.target.encode_rows([target for _, target in few])
         shorter, longer = np.sort([source.lengths, target.lengths], axis=0)

@@ -50,11 +50,16 @@ class ShortlistSize:
 def build_shortlist(
     table: TranslationTable, counts: NDArray[np.int64], source: Tokenizer, target: Tokenizer, size: ShortlistSize
 ) -> Shortlist:
-    """counts: how often each target token occurs [V]. Every list contains the ids that CTranslate2 never omits."""
-    frequent = np.argsort(-counts, kind="stable")[: size.frequent]
-    required = BOS, EOS, PAD if target.unknown_id is None else target.unknown_id
-    always = np.unique([*required, *frequent[counts[frequent] > 0]]).astype(np.int32)
+    """counts: how often each target token occurs [V]. Every list contains the ids that CTranslate2 never omits.
+
+    Tags are listed for themselves, as equal tokens are, and a space, which may precede a tag, for every source.
+    """
     same = {text: number for number, text in enumerate(target.raw_tokens(), NUM_SPECIAL_TOKENS)}
+    frequent = np.argsort(-counts, kind="stable")[: size.frequent]
+    required = [BOS, EOS, PAD if target.unknown_id is None else target.unknown_id]
+    if target.tag_ids and " " in same:
+        required.append(same[" "])
+    always = np.unique([*required, *frequent[counts[frequent] > 0]]).astype(np.int32)
     lists = dict.fromkeys(range(source.size), np.zeros(0, np.int64)) | best_targets(table, size.best)
     for number, text in enumerate(source.raw_tokens(), NUM_SPECIAL_TOKENS):
         if text in same:  # names and numbers are often copied

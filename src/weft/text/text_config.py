@@ -54,14 +54,19 @@ def codec_trainers(text: TextConfig) -> tuple[CodecTrainer, TokenizerTrainer]:
     elif text.joint and source != target:
         text_problem = "true, but text.source and text.target differ: set joint: false, or leave text.target out"
         problems.append(ConfigProblem("text.joint", text_problem))
-    problems += _tag_problems(text, source, target)
+    problems += _tag_problems(text)
     if problems or not is_tokenizer_trainer(target):
         raise ConfigError(problems)
     return source, target
 
 
-def _tag_problems(text: TextConfig, *trainers: CodecTrainer) -> Iterator[ConfigProblem]:
-    if text.tag_tokens and not all(map(supports_tags, trainers)):
+def supports_tag_tokens(text: TextConfig) -> bool:
+    """Whether tokenizers of both sides can have tag tokens."""
+    return supports_tags(text.source()) and (text.target is None or supports_tags(text.target()))
+
+
+def _tag_problems(text: TextConfig) -> Iterator[ConfigProblem]:
+    if text.tag_tokens and not supports_tag_tokens(text):
         advice = (
             "needs a tokenizer of the type bpe, unigram or character on both sides: take one of these, or write false"
         )

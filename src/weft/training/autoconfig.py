@@ -21,6 +21,7 @@ from weft.core.hardware import select_device
 from weft.core.seeds import reservoir_sample
 from weft.data.corpus import Corpus
 from weft.data.image_codec import ImageCodec, is_image_name
+from weft.text.text_config import supports_tag_tokens
 from weft.training.commented_recipe import (
     CommentedRecipe,
     make_commented_recipe,
@@ -87,7 +88,10 @@ class SettingChoice(NamedTuple):
 
 @dataclass(frozen=True)
 class AutoconfigInputs:
-    """The inputs of the rules. flops: per second, in matrix products. steps, joint: set by the user (None: not)."""
+    """The inputs of the rules. flops: per second, in matrix products. steps, joint: set by the user (None: not).
+
+    supports_tags: whether tokenizers that the user has set can have tag tokens.
+    """
 
     profile: CorpusProfile
     minutes: float
@@ -96,6 +100,7 @@ class AutoconfigInputs:
     has_validation: bool
     steps: int | None = None
     joint: bool | None = None
+    supports_tags: bool = True
 
     def trainable_tokens(self, weights: int) -> float:
         """Return how many target tokens fit into the time, at 6 operations per weight and token (2 forward, 4 back)."""
@@ -125,6 +130,7 @@ def choose_recipe(
         has_validation=bool(settings.data.valid),
         steps=settings.train.steps if minutes is None else None,
         joint=settings.text.joint if "text.joint" in places else None,
+        supports_tags=supports_tag_tokens(settings.text),
     )
     if has_images:
         choices = choose_image_settings(inputs, max_image_width(corpus, PROFILE_SEED))
@@ -175,6 +181,7 @@ def choose_text_settings(inputs: AutoconfigInputs) -> list[SettingChoice]:
     return [
         *data_settings(inputs),
         *_tokenizer_settings(profile, size, joint=joint),
+        *_tag_settings(inputs),
         *_model_settings(inputs, size, weights, joint=joint),
         *length_settings(inputs, updates),
         SettingChoice("train.batch_tokens", batch, batch_reason),
@@ -231,6 +238,12 @@ def _tokenizer_settings(profile: CorpusProfile, size: TransformerSize, *, joint:
     if profile.source.kind != profile.target.kind:
         reason = "the sides are written in different ways"
     yield SettingChoice("text.joint", joint, f"{'one vocabulary' if joint else 'a vocabulary per side'}: {reason}")
+
+
+def _tag_settings(inputs: AutoconfigInputs) -> Iterator[SettingChoice]:
+    if inputs.supports_tags and inputs.profile.source.kind == inputs.profile.target.kind == "sentences":
+        reason = "tag tokens: placeholders, markup and URLs are carried into the translation"
+        yield SettingChoice("text.tag_tokens", True, reason)
 
 
 def _choose_tokenizer(side: SideProfile, vocabulary: int) -> tuple[dict[str, PlainData], str]:

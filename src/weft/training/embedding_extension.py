@@ -19,6 +19,7 @@ from weft.core.errors import UserError
 from weft.core.lazy import Reiterable
 from weft.core.special_tokens import NUM_SPECIAL_TOKENS
 from weft.models.build import build_model
+from weft.text.shared_spans import replace_shared_spans
 from weft.text.tokenizer import Tokenizer, is_tokenizer
 from weft.text.vocabulary_extension import ExtendedTokenizer, extend_tokenizer
 from weft.training.warm_start import split_state_key
@@ -94,6 +95,9 @@ def extend_tokenizers(
 ) -> ExtendedTokenizers:
     """Extend each tokenizer by at most `limit` new tokens; one that serves both sides learns from both."""
     source, target = trained.source_tokenizer, trained.target_tokenizer
+    if target.tag_ids:  # as in training, tags replace the spans that both sides share
+        lines_of_both = pairs
+        pairs = Reiterable(lambda: map(replace_shared_spans, lines_of_both))
 
     def extended(tokenizer: Tokenizer, lines: Callable[[], Iterator[str]]) -> ExtendedTokenizer:
         return extend_tokenizer(tokenizer, Reiterable(lines), limit, merges=merges)
