@@ -16,13 +16,14 @@ section 3.2):
 A gap divides both lines such that no link crosses it, next to at least one link.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Literal, NamedTuple, TypeAlias
 
 from weft.text.marked_text import CLOSE_TAGS, OPEN_TAGS, SINGLE_TAGS
-from weft.text.word_aligner import SINGLE_LETTER_WORD, Word, WordAligner, WordLinks, split_words, word_keys
+from weft.text.word_aligner import CJK_LETTERS, Word, WordAligner, WordLinks, split_words, word_keys
 
 TagPlace: TypeAlias = Literal["gap", "word", "phrase"]
 Spacing: TypeAlias = Literal["apart", "before", "after"]  # of a single tag in a gap: as a word, or joined to a word
@@ -30,8 +31,8 @@ PLACE_WEIGHTS: dict[TagPlace, int] = {"gap": 30, "word": 35, "phrase": 35}
 COUNT_WEIGHTS = {1: 55, 2: 25, 3: 12, 4: 8}  # how often a pair gets this many tags or pairs of tags
 SPACING_WEIGHTS: dict[Spacing, int] = {"apart": 70, "before": 15, "after": 15}
 END_SHARE = 0.25  # of tags in gaps, as long as others are possible
-FUNCTION_WORDS = 80  # most frequent keys of a side, which no placeholder stands for
 MAX_PHRASE_WORDS = 6
+UNSPACED = re.compile(f"[\u3001-\u303f\uff01-\uff60{CJK_LETTERS}]")  # usually without a space next to them
 
 
 class AlignedPair(NamedTuple):
@@ -79,13 +80,13 @@ def align_pair(aligner: WordAligner, source: str, target: str) -> AlignedPair:
         (i, j)
         for i, j in sorted(links)
         if not (words[0][i].is_punctuation or words[1][j].is_punctuation)
-        and min(aligner.rank(keys[0][i], 0), aligner.rank(keys[1][j], 1)) >= FUNCTION_WORDS
+        and not (aligner.is_frequent(keys[0][i], 0) or aligner.is_frequent(keys[1][j], 1))
     )
     return AlignedPair((source, target), words, links, tuple(content))
 
 
 def insert_tags(pair: AlignedPair, rng: Random) -> tuple[str, str]:
-    """Return the lines with one or a few tags, numbered from the first; unchanged if a line has no words."""
+    """Return the lines with one or a few tags; unchanged if a line has no words."""
     if not all(pair.words):
         return pair.lines
     chosen = _ChosenPlaces()
@@ -99,6 +100,8 @@ def insert_tags(pair: AlignedPair, rng: Random) -> tuple[str, str]:
                 chosen.add_word(pair, rng)
             case "phrase":
                 chosen.add_phrase(pair, rng)
+    if not (chosen.gaps or chosen.words or chosen.phrases):
+        chosen.add_gap(pair, rng)  # at an end, it is always possible
     source, target = (_render(pair, side, chosen) for side in (0, 1))
     return source, target
 
@@ -220,7 +223,7 @@ def _fill_gap(line: str, words: Sequence[Word], number: int, gaps: dict[int, tup
     if number not in gaps:
         return text
     tag, spacing = gaps[number]
-    space = "" if SINGLE_LETTER_WORD.search(line[first - 1 : first] + line[end : end + 1]) else " "
+    space = "" if UNSPACED.search(line[first - 1 : first] + line[end : end + 1]) else " "
     if number == 0:
         return text + tag + (space if spacing != "after" else "")
     if number == len(words):

@@ -34,10 +34,12 @@ RARE = NULL + 1
 DIAGONAL_STRENGTH = 4.0  # lambda
 MIN_PROBABILITY = 1e-4  # smaller ones are not stored
 LINKS_PER_PORTION = 2**18  # in memory at once
+MAX_FREQUENT, FREQUENT_SHARE = 80, 0.05  # how many keys count as frequent: the smaller of count and share
 MAX_WORDS = 200  # of a line that is aligned; the effort grows with the square
 
 NON_SPACE = re.compile(r"\S+")
-SINGLE_LETTER_WORD = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+CJK_LETTERS = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # each is a word
+CJK_WORD = re.compile(f"[{CJK_LETTERS}]")
 
 WordIds: TypeAlias = Mapping[str, int]
 WordLinks: TypeAlias = frozenset[tuple[int, int]]  # indices of source word and target word
@@ -64,7 +66,7 @@ def _split_chunk(line: str, first: int, end: int) -> list[Word]:
     while stop > start and _is_punctuation(line[stop - 1]):
         stop -= 1
     edges = Word(first, start, is_punctuation=True), Word(stop, end, is_punctuation=True)
-    cuts = {place for match in SINGLE_LETTER_WORD.finditer(line, start, stop) for place in match.span()}
+    cuts = {place for match in CJK_WORD.finditer(line, start, stop) for place in match.span()}
     bounds = sorted({start, *cuts, stop})
     inner = [Word(a, b) for a, b in pairwise(bounds)]
     return [word for word in (edges[0], *inner, edges[1]) if word.first < word.end]
@@ -133,9 +135,10 @@ class WordAligner:
         source_of, target_of = _best_matches(forward, diagonal), _best_matches(backward, diagonal.T)
         return frozenset((i, j) for j, i in enumerate(source_of) if i >= 0 and target_of[i] == j)
 
-    def rank(self, key: str, side: int) -> int:
-        """Return the rank of a key among those of a side, by frequency from 0; a very high one if it is rare."""
-        return self._ids[side].get(key, 2**31) - RARE - 1
+    def is_frequent(self, key: str, side: int) -> bool:
+        """Whether a key is one of the most frequent of a side, which are articles, pronouns and the like."""
+        limit = min(MAX_FREQUENT, round(FREQUENT_SHARE * len(self._words[side])))
+        return RARE < self._ids[side].get(key, RARE) <= RARE + limit
 
     def save(self, path: Path) -> None:
         arrays: dict[str, NDArray[np.generic]] = {}
