@@ -213,7 +213,7 @@ def tokenizers(request: pytest.FixtureRequest) -> tuple[Tokenizer, Tokenizer]:
 
 
 @pytest.fixture(scope="module")
-def cache(tokenizers: tuple[Tokenizer, Tokenizer], tmp_path_factory: pytest.TempPathFactory) -> TokenCache:
+def tagged_cache(tokenizers: tuple[Tokenizer, Tokenizer], tmp_path_factory: pytest.TempPathFactory) -> TokenCache:
     """Pairs of which some have natural tags."""
     folder: Path = tmp_path_factory.mktemp("tags")
     pairs = [
@@ -235,16 +235,16 @@ def decoded(batches: Iterator[Batch], tokenizers: tuple[Tokenizer, Tokenizer]) -
     return lines
 
 
-def noise(cache: TokenCache, tokenizers: tuple[Tokenizer, Tokenizer], share: float = 0.5) -> TagNoise:
-    made = make_tag_noise(cache, tokenizers, lambda _: None)
+def noise(tagged_cache: TokenCache, tokenizers: tuple[Tokenizer, Tokenizer], share: float = 0.5) -> TagNoise:
+    made = make_tag_noise(tagged_cache, tokenizers, lambda _: None)
     assert made is not None
     return TagNoise(tokenizers, made._aligner, share)
 
 
 def test_noise_inserts_tags_into_a_share_of_the_pairs(
-    cache: TokenCache, tokenizers: tuple[Tokenizer, Tokenizer]
+    tagged_cache: TokenCache, tokenizers: tuple[Tokenizer, Tokenizer]
 ) -> None:
-    loader = BatchLoader(cache, 500, 1, pair_noise=noise(cache, tokenizers))
+    loader = BatchLoader(tagged_cache, 500, 1, pair_noise=noise(tagged_cache, tokenizers))
     lines = decoded(loader.epoch(0), tokenizers)
     tagged = 0
     for index, pair in lines.items():
@@ -261,9 +261,11 @@ def test_noise_inserts_tags_into_a_share_of_the_pairs(
     assert len(natural) > 5  # the numbers are permuted
 
 
-def test_noise_depends_on_seed_epoch_and_pair_only(cache: TokenCache, tokenizers: tuple[Tokenizer, Tokenizer]) -> None:
+def test_noise_depends_on_seed_epoch_and_pair_only(
+    tagged_cache: TokenCache, tokenizers: tuple[Tokenizer, Tokenizer]
+) -> None:
     def lines(max_tokens: int, seed: int, epoch: int, start: int = 0) -> dict[int, list[str]]:
-        loader = BatchLoader(cache, max_tokens, seed, pair_noise=noise(cache, tokenizers))
+        loader = BatchLoader(tagged_cache, max_tokens, seed, pair_noise=noise(tagged_cache, tokenizers))
         return decoded(loader.epoch(epoch, start), tokenizers)
 
     first = lines(500, 1, 0)
@@ -273,9 +275,11 @@ def test_noise_depends_on_seed_epoch_and_pair_only(cache: TokenCache, tokenizers
     assert lines(500, 2, 0) != first
 
 
-def test_pair_that_would_become_too_long_stays(cache: TokenCache, tokenizers: tuple[Tokenizer, Tokenizer]) -> None:
-    longest = int(cache.lengths(np.arange(len(cache))).max())
-    loader = BatchLoader(cache, 500, 1, pair_noise=noise(cache, tokenizers, 1.0), max_length=longest)
+def test_pair_that_would_become_too_long_stays(
+    tagged_cache: TokenCache, tokenizers: tuple[Tokenizer, Tokenizer]
+) -> None:
+    longest = int(tagged_cache.lengths(np.arange(len(tagged_cache))).max())
+    loader = BatchLoader(tagged_cache, 500, 1, pair_noise=noise(tagged_cache, tokenizers, 1.0), max_length=longest)
     batches = list(loader.epoch(0))
     assert max(max(batch.source.lengths().max(), batch.target.lengths().max()) for batch in batches) <= longest + 1
     lines = decoded(iter(batches), tokenizers)
@@ -283,17 +287,19 @@ def test_pair_that_would_become_too_long_stays(cache: TokenCache, tokenizers: tu
 
 
 def test_alignment_is_trained_once(
-    cache: TokenCache, tokenizers: tuple[Tokenizer, Tokenizer], monkeypatch: pytest.MonkeyPatch
+    tagged_cache: TokenCache, tokenizers: tuple[Tokenizer, Tokenizer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = noise(cache, tokenizers, 1.0)
+    before = noise(tagged_cache, tokenizers, 1.0)
     monkeypatch.setattr(WordAligner, "train", None)
-    after = noise(cache, tokenizers, 1.0)
-    first, second = (next(BatchLoader(cache, 500, 1, pair_noise=each).epoch(0)) for each in (before, after))
+    after = noise(tagged_cache, tokenizers, 1.0)
+    first, second = (next(BatchLoader(tagged_cache, 500, 1, pair_noise=each).epoch(0)) for each in (before, after))
     assert torch.equal(first.source.data, second.source.data)
 
 
-def test_alignment_is_the_same_whoever_trains_it(cache: TokenCache, tokenizers: tuple[Tokenizer, Tokenizer]) -> None:
-    words = list(tag_noise._sampled_words(cache, tokenizers, 100))
+def test_alignment_is_the_same_whoever_trains_it(
+    tagged_cache: TokenCache, tokenizers: tuple[Tokenizer, Tokenizer]
+) -> None:
+    words = list(tag_noise._sampled_words(tagged_cache, tokenizers, 100))
     assert len(words) == 100
     first, second = (WordAligner.train(words) for _ in range(2))
     assert all(first.align(*pair) == second.align(*pair) for pair in words)

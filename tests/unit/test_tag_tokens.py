@@ -50,7 +50,7 @@ TAGGED_LINES = st.lists(st.sampled_from([*TAGS[::5], " ", "dog", "cat", "20", ".
 
 
 def show(text: str) -> str:
-    return text.translate(str.maketrans(TAG_NAMES))
+    return "".join(TAG_NAMES.get(char, char) for char in text)
 
 
 @pytest.mark.parametrize("kind", TOKENIZERS)
@@ -233,8 +233,8 @@ def test_cache_holds_tags_if_the_tokenizers_have_them(filtered: bool, tmp_path: 
     corpus, settings = Corpus([tmp_path / "pairs.tsv"]), DataConfig(cache=str(tmp_path / "cache"))
     tokenizer = TOKENIZERS["bpe"]
     cache = open_token_cache(corpus, tokenizer, tokenizer, settings, filtered=filtered)
-    lines = [tokenizer.decode([cache.row(pair, side) for side in (0, 1)]) for pair in range(len(cache))]
+    lines = [tokenizer.decode([cache.row(pair, side).tolist() for side in (0, 1)]) for pair in range(len(cache))]
     assert lines == [[f"the {ONE}", f"a {ONE}"]] * (2 if filtered else 3)  # duplicates are those of the files
     plain = CharacterTokenizerTrainer().train([*LINES, "{}"])
     without = open_token_cache(corpus, plain, plain, settings)
-    assert plain.decode([without.row(0, 0)]) == ["the {dog}"]
+    assert plain.decode([without.row(0, 0).tolist()]) == ["the {dog}"]

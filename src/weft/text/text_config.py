@@ -94,8 +94,10 @@ def train_tokenizers(text: TextConfig, pairs: Iterable[tuple[str, str]], seed: i
         codec = tokenizer = _train_tokenizer(text, target, Reiterable(lambda: chain.from_iterable(sample)))
     else:
         source_lines = Reiterable(lambda: (line for line, _ in sample))
-        is_text = is_tokenizer_trainer(source)
-        codec = _train_tokenizer(text, source, source_lines) if is_text else source.train(source_lines)
+        if is_tokenizer_trainer(source):
+            codec = _train_tokenizer(text, source, source_lines)
+        else:
+            codec = source.train(source_lines)
         tokenizer = _train_tokenizer(text, target, Reiterable(lambda: (line for _, line in sample)))
     return codec, tokenizer.reversed() if text.target_order == "backward" else tokenizer
 
