@@ -38,16 +38,28 @@ def inspect(server: Server, kind: str, **fields: Any) -> Any:
 
 @pytest.mark.parametrize("model", ["transformer", "bahdanau"])
 def test_alternative_word_is_requested_by_its_prefix(server: Server, model: str) -> None:
-    data = inspect(server, "words", model=model, alternatives=3)
+    data = inspect(server, "words", model=model)
     assert "".join(word["text"] for word in data["words"]) == data["text"]
-    for word in data["words"]:
-        scores = [other["score"] for other in word["alternatives"]]
+    for number, word in enumerate(data["words"]):
+        alternatives = inspect(server, "alternatives", model=model, word=number, alternatives=3)["alternatives"]
+        scores = [other["score"] for other in alternatives]
         assert scores == sorted(scores, reverse=True)
-        assert word["scores"][0] in scores  # greedy search takes the most probable token
-    other = data["words"][1]["alternatives"][1]
+        assert [other["name"] for other in alternatives if other["is_current"]] == [word["name"]]
+        assert alternatives[0]["is_current"]  # greedy search takes the most probable token, here a word
+    other = inspect(server, "alternatives", model=model, word=1)["alternatives"][1]
     changed = inspect(server, "words", model=model, line={"text": SENTENCE, "prefix": other["prefix"]})
     assert changed["text"].startswith(other["prefix"])
     assert changed["text"] != data["text"]
+    response = server.post("/v1/inspect/alternatives", {"line": SENTENCE, "word": 99})
+    assert (response.status_code, "has 5 words" in response.json()["error"]) == (409, len(data["words"]) == 5)
+
+
+def test_models_have_views_and_examples(server: Server, corpus: Path) -> None:
+    assert inspect(server, "words")["views"] == ["attention", "search", "positions"]
+    assert inspect(server, "words", model="bahdanau")["views"] == ["attention", "search", "gates"]
+    validation = (corpus / "valid.src").read_text("utf-8").splitlines()
+    for model in server.get("/v1/models").json():
+        assert model["examples"][0] in validation
 
 
 @pytest.mark.parametrize(("model", "layers", "heads"), [("transformer", 1, 2), ("bahdanau", 1, 1)])

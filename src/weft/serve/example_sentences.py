@@ -1,4 +1,4 @@
-"""Sentences to try a model with in the playground: from its validation data, or in its source language."""
+"""Sentences to try a model with in the playground: from its validation data, and in its source language."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ class ServedModel:
     @property
     def examples(self) -> Sequence[str]:
         """Sentences to try the model with."""
-        return self._loaded.validation_sentences or example_sentences(self.pair.source)
+        return [*self._loaded.validation_sentences, *example_sentences(self.pair.source)]
 
     @property
     def waiting(self) -> int:

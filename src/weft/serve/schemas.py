@@ -111,7 +111,9 @@ class ModelRecord(ApiRecord):
     backend: str
     fingerprint: Annotated[str, Field(description="Equal for equal models.")]
     queue: Annotated[int, Field(description="Lines that wait.")]
-    examples: Annotated[list[str], Field(description="Sentences to try: from its validation, or in its language.")]
+    examples: Annotated[
+        list[str], Field(description="Sentences to try: from its validation data, and in its language.")
+    ]
 
 
 class ReloadResponse(ApiRecord):

@@ -26,7 +26,7 @@ export function setVariable(node, name, value) {
   return node;
 }
 
-export const percent = (share) => `${share >= 0.0995 ? Math.round(100 * share) : (100 * share).toFixed(1)} %`;
+export const percent = (share) => `${share >= 0.0995 ? Math.round(100 * share) : share < 0.0005 ? "< 0.1" : (100 * share).toFixed(1)} %`;
 
 export const displayToken = (token) => token.replace(/^▁(?=.)/u, "").replaceAll("▁", "␣");
 

@@ -61,7 +61,7 @@ function selectSentence(index) {
 }
 
 function onUpdate(system) {
-  if (system.words) status.textContent = `${system.name()}: ${system.words.text}`;
+  if (system.words) status.textContent = `${system.label()}: ${system.words.text}`;
   showTabs();
   showView();
 }
@@ -105,7 +105,7 @@ async function showView() {
   );
 }
 
-const heading = (system) => (systems.length > 1 ? [element("h2", {}, system.name())] : []);
+const heading = (system) => (systems.length > 1 ? [element("h2", {}, system.label())] : []);
 
 async function renderView(system, name) {
   if (!system.words) return [element("p", { class: "note" }, "There is nothing to look into: see the message above.")];

@@ -32,7 +32,7 @@ export class SentenceList {
   // Sentences with a text that is not known yet show a dash.
   show(lines) {
     this.rows = [];
-    const groups = lines.map(({ sentences }) => sentences.map((sentence) => this.makeRow(sentence)));
+    const groups = lines.map(({ gaps, sentences }) => sentences.map((sentence, n) => this.makeRow(sentence, n ? "" : gaps[0])));
     this.element.replaceChildren(...groups.flatMap((rows) => (rows.length ? rows : [element("li", { class: "gap", "aria-hidden": "true" })])));
     this.element.hidden = this.rows.length < 2;
     moveFocusWithArrows(this.buttons, { keys: ["ArrowUp", "ArrowDown"] });
@@ -42,10 +42,12 @@ export class SentenceList {
     return this.rows.map(({ button }) => button);
   }
 
-  makeRow(sentence) {
+  // start: what a line has before its first sentence, such as spaces and a bullet.
+  makeRow(sentence, start) {
     const index = this.rows.length;
-    const translation = element("span", { dir: "auto", lang: this.languages.target }, sentence.text ?? "–");
-    const button = element("button", { type: "button", onclick: () => this.onSelect(index) }, element("span", { dir: "auto", lang: this.languages.source }, sentence.source), translation);
+    const translation = element("span", {}, sentence.text ?? "–");
+    const side = (language, content) => element("span", { dir: "auto", lang: language }, start, content);
+    const button = element("button", { type: "button", onclick: () => this.onSelect(index) }, side(this.languages.source, sentence.source), side(this.languages.target, translation));
     this.rows.push({ button, translation, sentence });
     return element("li", {}, button);
   }

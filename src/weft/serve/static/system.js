@@ -13,12 +13,15 @@ import { state } from "./state.js";
 const BEAMS = ["", "1", "2", "3", "4", "5", "8", "12", "16"];
 const HIGHLIGHT_FROM = 0.15; // attention weight
 
+const searchName = (beam) => ({ "": "default", 1: "greedy" })[beam] ?? `beam ${beam}`;
+
 export class System {
   // onChange: the user changed a setting. onUpdate: there is something new to show. onHighlight: a word is pointed at.
   // onSelect: a sentence was selected.
   constructor(settings, number, models, { onChange, onUpdate, onHighlight, onSelect }) {
     Object.assign(this, { settings, models, onChange, onUpdate, onHighlight, lines: [], words: null, views: [], attention: null, isBusy: false });
     this.name = () => this.model.name;
+    this.label = () => [this.name(), ...(this.settings.beam ? [searchName(this.settings.beam)] : [])].join(", ");
     this.copy = element("button", { type: "button", class: "small", hidden: true, onclick: () => copyText(joinLines(this.lines), this.copy) }, "Copy translation");
     this.list = new SentenceList(this.model, onSelect);
     this.sourceWords = element("p", { class: "source-words", dir: "auto", "aria-hidden": "true" });
@@ -37,7 +40,7 @@ export class System {
   selectors() {
     const names = this.models.map((model) => [model.name, `${directionName(model)} · ${model.name}`]);
     const model = select("Model", names, this.name(), (value) => this.change({ model: value, prefixes: {} }));
-    const beams = BEAMS.map((beam) => [beam, beam === "" ? "default" : beam === "1" ? "greedy" : `beam ${beam}`]);
+    const beams = BEAMS.map((beam) => [beam, searchName(beam)]);
     const beam = select("Search", beams, this.settings.beam, (value) => this.change({ beam: value }));
     return element("div", { class: "fields" }, model, beam, this.copy);
   }
@@ -111,7 +114,7 @@ export class System {
       this.lines = [];
       this.list.show(this.lines);
       this.copy.hidden = true;
-      if (!state.text.trim()) return;
+      if (!state.text.trim()) return this.showInvitation();
       this.setPending(true);
       this.lines = await this.translateLines(signal);
       this.list.show(this.lines);
@@ -178,6 +181,10 @@ export class System {
     if (isPending && !this.output.hasChildNodes()) this.output.replaceChildren(waiting("Translating"));
   }
 
+  showInvitation() {
+    this.output.replaceChildren(element("span", { class: "note" }, "The translation appears here while you type."));
+  }
+
   showEmptySentence() {
     this.output.replaceChildren();
     this.sourceWords.replaceChildren();
@@ -199,7 +206,7 @@ export class System {
     this.info.textContent = this.summary;
     this.legend.hidden = false;
     const parts = this.words.words.map((word, index) => this.wordButton(word, index));
-    this.output.replaceChildren(...parts.flatMap(({ space, button }) => [space, button]));
+    this.output.replaceChildren(...keepPunctuation(parts));
     this.buttons = parts.map(({ button }) => button);
     moveFocusWithArrows(this.buttons);
   }
@@ -248,6 +255,16 @@ export class System {
     this.info.textContent = [label, weights && describeAttention(this.attention, weights, this.words.words[index])].filter(Boolean).join(": ") || this.summary;
     this.onHighlight(this, index);
   }
+}
+
+// Punctuation without a space before it stays on the line of its word.
+function keepPunctuation(parts) {
+  const groups = [];
+  for (const { space, button } of parts) {
+    if (space || !groups.length || /[\p{L}\p{N}]/u.test(button.textContent)) groups.push([space, element("span", { class: "unbroken" }, button)]);
+    else groups.at(-1)[1].append(button);
+  }
+  return groups.flat();
 }
 
 function describeAttention({ source }, weights, word) {
