@@ -54,10 +54,10 @@ class OpenPage:
         self.page.wait_for_function(
             """(count) => {
               const outputs = [...document.querySelectorAll(".translation")];
-              const views = document.querySelectorAll("#view .pair > div");
-              return outputs.length === count && views.length === count
-                && outputs.every((output) => !output.classList.contains("pending") && output.querySelector(".word"))
-                && [...views].every((view) => !view.textContent.includes("Type a sentence"));
+              const panels = document.querySelectorAll("#view .pair > div");
+              return outputs.length === count && panels.length === count
+                && outputs.every((output) => output.querySelector(".word"))
+                && !document.querySelector("[aria-busy=true]");
             }""",
             arg=systems,
         )

@@ -5,17 +5,22 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import BrowserContext, expect
 
+from system import toys
 from system.browsers import CHROMIUM, OpenPage, open_browser
+from system.commands import weft
 from system.servers import Server, start_server
+from weft.inference.probability_scale import LEVELS, probability_level
 from weft.serve.app import PAGE_FOLDER
 
 ROOT = Path(__file__).parents[2]
 SENTENCE = "the red cat sees a dog"
+TEXT = f"{SENTENCE}. This tree has a house.\n\n  - the child hears a river"
 needs_browser = [
     pytest.mark.slow,
     pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium; apt-get install chromium"),
@@ -23,10 +28,22 @@ needs_browser = [
 
 
 @pytest.fixture(scope="module")
-def server(runs: dict[str, Path]) -> Iterator[Server]:
-    """A Transformer and a recurrent model, both from en to de."""
-    languages = ("--languages", "en:de") * 2
-    with start_server(runs["transformer"], runs["bahdanau"], *languages, "--limit", "response_bytes=20000") as server:
+def ctc_run(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A recurrent encoder with a CTC head, and no decoder."""
+    folder, recipe = tmp_path_factory.mktemp("ctc"), toys.learning_recipe(corpus, "bahdanau")
+    encoder = {slot: recipe["model"][slot] for slot in ("source", "encoder")}
+    recipe["model"] = {**encoder, "target": "none", "decoder": "none", "frame_head": {"type": "ctc", "upsample": 4}}
+    recipe["objective"] = "ctc"
+    del recipe["translate"]
+    assert weft("train", toys.write_recipe(folder / "ctc.yaml", recipe), "--out", folder / "ctc").code == 0
+    return folder / "ctc"
+
+
+@pytest.fixture(scope="module")
+def server(runs: dict[str, Path], ctc_run: Path) -> Iterator[Server]:
+    """A Transformer, a recurrent model and a CTC model, all from en to de."""
+    languages, limit = ("--languages", "en:de") * 3, ("--limit", "response_bytes=20000")
+    with start_server(runs["transformer"], runs["bahdanau"], ctc_run, *languages, *limit) as server:
         yield server
 
 
@@ -38,16 +55,29 @@ def inspect(server: Server, kind: str, **fields: Any) -> Any:
 
 @pytest.mark.parametrize("model", ["transformer", "bahdanau"])
 def test_alternative_word_is_requested_by_its_prefix(server: Server, model: str) -> None:
-    data = inspect(server, "words", model=model, alternatives=3)
+    data = inspect(server, "words", model=model)
     assert "".join(word["text"] for word in data["words"]) == data["text"]
-    for word in data["words"]:
-        scores = [other["score"] for other in word["alternatives"]]
+    for number, word in enumerate(data["words"]):
+        alternatives = inspect(server, "alternatives", model=model, word=number, alternatives=3)["alternatives"]
+        scores = [other["score"] for other in alternatives]
         assert scores == sorted(scores, reverse=True)
-        assert word["scores"][0] in scores  # greedy search takes the most probable token
-    other = data["words"][1]["alternatives"][1]
+        assert [other["name"] for other in alternatives if other["is_current"]] == [word["name"]]
+        assert alternatives[0]["is_current"]  # greedy search takes the most probable token, here a word
+    other = inspect(server, "alternatives", model=model, word=1)["alternatives"][1]
     changed = inspect(server, "words", model=model, line={"text": SENTENCE, "prefix": other["prefix"]})
     assert changed["text"].startswith(other["prefix"])
     assert changed["text"] != data["text"]
+    response = server.post("/v1/inspect/alternatives", {"line": SENTENCE, "word": 99})
+    assert (response.status_code, "has 5 words" in response.json()["error"]) == (409, len(data["words"]) == 5)
+
+
+def test_models_have_views_and_examples(server: Server, corpus: Path) -> None:
+    assert inspect(server, "words")["views"] == ["attention", "search", "positions"]
+    assert inspect(server, "words", model="bahdanau")["views"] == ["attention", "search", "gates"]
+    assert inspect(server, "words", model="ctc")["views"] == ["gates", "frames"]
+    validation = (corpus / "valid.src").read_text("utf-8").splitlines()
+    for model in server.get("/v1/models").json():
+        assert model["examples"][0] in validation
 
 
 @pytest.mark.parametrize(("model", "layers", "heads"), [("transformer", 1, 2), ("bahdanau", 1, 1)])
@@ -132,11 +162,11 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserContext
 
 @pytest.fixture
 def opened(server: Server, browser: BrowserContext) -> Iterator[OpenPage]:
-    """The empty page. It may log no errors except status 409, for views that the model does not support."""
+    """The empty page. It may log no errors."""
     page = OpenPage(browser.new_page(), f"{server.address}/")
     page.page.wait_for_selector(".system")
     yield page
-    assert [error for error in page.errors if "409" not in error] == []
+    assert page.errors == []
     page.page.close()
 
 
@@ -199,6 +229,7 @@ class TestInBrowser:
         opened.settle()
         before = opened.output()
         page.locator(".word").nth(1).click()
+        page.wait_for_selector(".alternatives[aria-busy=false]")
         options = page.locator(".alternatives").get_by_role("option")
         assert options.count() > 2
         options.nth(2).click()
@@ -223,7 +254,7 @@ class TestInBrowser:
         page.wait_for_function("() => location.hash.includes('dog')")
         opened.settle()
         before = opened.output()
-        for _ in range(3):  # model, search, words
+        for _ in range(4):  # model, search, copy, words
             press("Tab")
         assert opened.focused_element() == "word"
         press("ArrowRight")
@@ -233,11 +264,13 @@ class TestInBrowser:
         press("Escape")
         assert opened.focused_element() == "word"
         press("Enter")
+        page.wait_for_selector(".alternatives[aria-busy=false]")
         press("ArrowDown")
         press("Enter")
         page.wait_for_selector(".prefix button")
         opened.settle()
         assert opened.output() != before
+        assert page.locator(".word").nth(1).evaluate("(word) => word === document.activeElement")
         page.get_by_role("tab", selected=True).focus()
         press("ArrowRight")
         expect(page.get_by_role("tab", selected=True)).to_have_text("Search")
@@ -256,9 +289,12 @@ class TestInBrowser:
         page = opened.page
         page.emulate_media(color_scheme=scheme)
         page.set_viewport_size({"width": 390, "height": 800})
-        page.goto(f"{page.url.partition('#')[0]}#text={SENTENCE}&view={view}&model2=bahdanau&beam=3")
+        other = "ctc" if view == "frames" else "bahdanau"
+        page.goto(f"{page.url.partition('#')[0]}#text={quote(TEXT)}&view={view}&model2={other}&beam=3")
         opened.settle(2)
+        assert page.get_by_role("tab", selected=True).inner_text().lower() == view
         page.locator(".word").nth(1).click()
+        page.wait_for_selector(".alternatives[aria-busy=false]")
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         violations = Axe().run(page).response["violations"]
         assert [(violation["id"], [node["html"] for node in violation["nodes"]]) for violation in violations] == []
@@ -277,10 +313,177 @@ class TestInBrowser:
         vectors = [[math.sin(row * column) for column in range(512)] for row in range(500)]
         sides = [{"side": "source", "labels": [str(row) for row in range(500)], "vectors": vectors}]
         page.route("**/v1/inspect/positions", lambda route: route.fulfill(json={"sides": sides}))
-        page.get_by_role("tab", name="Positions").click()
         page.locator("#source").fill(SENTENCE)
+        page.get_by_role("tab", name="Positions").click()
         expect(page.locator("#view h3")).to_have_text("Positions of the source: 500 rows, 512 dimensions")
         page.unroute("**/v1/inspect/positions")
+
+    def test_sentences_of_a_text_are_shown_side_by_side(self, server: Server, opened: OpenPage) -> None:
+        page = opened.page
+        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        page.locator("#source").fill(TEXT)
+        opened.settle()
+        lines = [line for line in TEXT.split("\n") if line]
+        first, last = server.post("/v1/translate", {"lines": lines, "paragraphs": True}).json()["lines"]
+        sentences = [*first["sentences"], *last["sentences"]]
+        rows = page.locator(".sentences button")
+        assert [row.split("\n") for row in rows.all_inner_texts()] == [
+            [sentences[0]["source"], sentences[0]["text"]],
+            [sentences[1]["source"], sentences[1]["text"]],
+            [f"  - {sentences[2]['source']}", f"  - {sentences[2]['text']}"],
+        ]
+        assert opened.output() == sentences[0]["text"]
+        rows.nth(2).click()
+        expect(page.locator(".translation .word").first).to_be_visible()
+        opened.settle()
+        assert opened.output() == sentences[2]["text"]
+        assert page.locator(".heatmap thead th").first.inner_text() == "the"
+        assert rows.nth(2).get_attribute("aria-current") == "true"
+        page.get_by_role("button", name="Copy translation").click()
+        expect(page.get_by_role("button", name="Copied")).to_be_focused()
+        assert page.evaluate("() => navigator.clipboard.readText()") == f"{first['text']}\n\n{last['text']}"
+
+    def test_chosen_words_stay_when_another_sentence_is_selected(self, opened: OpenPage) -> None:
+        page = opened.page
+        page.locator("#source").fill(TEXT)
+        opened.settle()
+        page.locator(".word").first.click()
+        page.wait_for_selector(".alternatives[aria-busy=false]")
+        page.locator(".alternatives").get_by_role("option").nth(1).click()
+        page.wait_for_selector(".prefix button")
+        opened.settle()
+        changed, rows = opened.output(), page.locator(".sentences button")
+        page.locator(".sentences [aria-current]").focus()
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Enter")
+        expect(rows.nth(1)).to_have_attribute("aria-current", "true")
+        opened.settle()
+        assert opened.output() != changed
+        page.reload()
+        opened.settle()
+        expect(rows.first).to_contain_text(changed)
+        assert rows.nth(1).get_attribute("aria-current") == "true"
+
+    @pytest.mark.parametrize("width", [400, 1280])
+    def test_languages_of_a_model_are_never_cut(self, opened: OpenPage, width: int) -> None:
+        page = opened.page
+        page.set_viewport_size({"width": width, "height": 800})
+        box = page.get_by_label("Model", exact=True)
+        assert "English → German" in box.locator("option").first.inner_text()
+        assert box.evaluate(
+            """(box) => {
+              const context = document.createElement("canvas").getContext("2d");
+              context.font = getComputedStyle(box).font;
+              const frame = box.closest(".system").getBoundingClientRect();
+              return context.measureText("English → German").width + 40 < box.clientWidth
+                && box.getBoundingClientRect().right <= frame.right;
+            }"""
+        )
+
+    def test_only_tabs_of_the_model_are_shown(self, opened: OpenPage) -> None:
+        page, tabs = opened.page, opened.page.get_by_role("tab")
+        assert tabs.count() == 0
+        page.locator("#source").fill(SENTENCE)
+        expect(tabs).to_have_text(["Attention", "Search", "Positions"])
+        tabs.nth(2).click()
+        page.get_by_label("Model", exact=True).select_option("ctc")
+        expect(tabs).to_have_text(["Gates", "Frames"])
+        expect(page.get_by_role("tab", selected=True)).to_have_text("Gates")
+        page.get_by_label("Model", exact=True).select_option("transformer")
+        expect(tabs).to_have_text(["Attention", "Search", "Positions"])
+        expect(page.get_by_role("tab", selected=True)).to_have_text("Positions")
+
+    def test_spinner_replaces_old_results(self, opened: OpenPage) -> None:
+        page = opened.page
+        page.locator("#source").fill(SENTENCE)
+        opened.settle()
+        page.route("**/v1/inspect/positions", lambda _: None)  # never answered
+        page.get_by_role("tab", name="Positions").click()
+        expect(page.locator("#view .spinner")).to_be_visible()
+        assert page.locator("#view .heatmap").count() == 0
+        page.get_by_role("tab", name="Attention").click()
+        opened.settle()
+        page.route("**/v1/stream", lambda _: None)
+        page.locator("#source").fill("the cat sees a dog")
+        expect(page.locator(".translation .spinner")).to_be_visible()
+        expect(page.locator("#view .spinner")).to_be_visible()
+        assert page.locator(".word, #view .heatmap").count() == 0
+        page.unroute_all(behavior="ignoreErrors")
+
+    def test_colors_are_explained(self, server: Server, opened: OpenPage) -> None:
+        page = opened.page
+        page.locator("#source").fill(SENTENCE)
+        opened.settle()
+        legend = page.get_by_role("list", name="Probability of a word")
+        for level in LEVELS:
+            expect(legend).to_contain_text(f"{level.name} {level.description}")
+            style = legend.locator(f".{level.name}").evaluate(
+                "(node) => [getComputedStyle(node).borderBottomStyle, getComputedStyle(node).borderBottomColor]"
+            )
+            red, green, blue = bytes.fromhex(level.color.removeprefix("#"))
+            assert style == [level.line, f"rgb({red}, {green}, {blue})"]
+        for button, word in zip(page.locator(".word").all(), inspect(server, "words")["words"], strict=True):
+            level = probability_level(math.exp(sum(word["scores"])))
+            assert level.name in (button.get_attribute("class") or "").split()
+        expect(page.get_by_role("list", name="Colors: attention")).to_contain_text("0.25")
+
+    def test_swatches_of_the_search_tree_differ(self, opened: OpenPage) -> None:
+        page = opened.page
+        page.locator("#source").fill(SENTENCE)
+        page.get_by_role("tab", name="Search").click()
+        opened.settle()
+        swatches = page.locator("#view .legend rect")
+        styles = swatches.evaluate_all(
+            """(nodes) => nodes.map((node) => {
+              const style = getComputedStyle(node);
+              return [style.fill, style.stroke, style.strokeWidth, style.strokeDasharray].join();
+            })"""
+        )
+        assert len(set(styles)) == len(styles) == 5
+
+    def test_focus_stays_where_it_was(self, opened: OpenPage) -> None:
+        page = opened.page
+        page.locator("#source").fill(SENTENCE)
+        opened.settle()
+        page.get_by_label("Layer").focus()
+        page.get_by_label("Layer").select_option("1")
+        opened.settle()
+        expect(page.get_by_label("Layer")).to_be_focused()
+        page.get_by_role("tab", name="Search").click()
+        opened.settle()
+        expect(page.get_by_role("tab", name="Search")).to_be_focused()
+        page.locator("#view [data-name=node-1-0]").focus()
+        page.keyboard.press("Enter")
+        page.wait_for_selector(".prefix button")
+        opened.settle()
+        expect(page.locator("#view [data-name=node-1-0]")).to_be_focused()
+        page.get_by_role("button", name="Remove prefix").focus()
+        page.keyboard.press("Enter")
+        expect(page.locator(".prefix")).to_be_hidden()
+        expect(page.locator(".word").first).to_be_focused()
+
+    def test_example_starts_a_translation(self, corpus: Path, opened: OpenPage) -> None:
+        page, button = opened.page, opened.page.get_by_role("button", name="Try an example")
+        button.click()
+        opened.settle()
+        assert page.locator("#source").input_value() in (corpus / "valid.src").read_text("utf-8").splitlines()
+        expect(button).to_be_focused()
+
+    def test_errors_are_explained_in_words(self, opened: OpenPage) -> None:
+        page, message = opened.page, opened.page.get_by_role("alert")
+        page.locator("#source").fill("a cat. " * 4000)
+        expect(message).to_contain_text("This text has 28,000 characters; this server takes 20,000.")
+        page.locator("#source").fill("cat " * 200)
+        expect(message).to_contain_text("This sentence has 799 characters; this server inspects 500.")
+        assert opened.output().strip()  # it is translated all the same
+        page.route("**/v1/stream", lambda route: route.abort())
+        page.locator("#source").fill(SENTENCE)
+        expect(message).to_contain_text("The server does not answer. Check that weft serve is running")
+        page.unroute("**/v1/stream")
+        page.get_by_role("button", name="Try again").click()
+        opened.settle()
+        assert {error.partition(": ")[2].partition(" ")[0] for error in opened.errors} == {"the", "net::ERR_FAILED"}
+        opened.errors.clear()  # the browser logs failed requests
 
     def test_api_docs_page_works_offline(self, server: Server, browser: BrowserContext) -> None:
         requested = set[str]()

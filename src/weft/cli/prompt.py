@@ -11,6 +11,7 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from weft.cli.prompt_display import (
+    MAX_ALTERNATIVES,
     dim_note,
     indent,
     make_table,
@@ -31,7 +32,7 @@ from weft.inference.loader import override_translator_search
 from weft.inference.translation import Translation
 from weft.inference.translation_io import read_input_lines
 from weft.inference.translator import Translator
-from weft.visualize.word_alternatives import AnnotatedTranslation, annotate_translation
+from weft.visualize.word_alternatives import AnnotatedTranslation, annotate_translation, word_alternatives
 
 ALTERNATIVE_COUNT = 8  # at each position
 DEFAULT_SAMPLES = 5
@@ -159,18 +160,20 @@ def _retranslate(state: PromptState) -> PromptAnswer:
 
 def _choose_word(state: PromptState, number: int, choice: str) -> PromptAnswer:
     """Show the alternatives at a position, or translate again with one of them."""
-    annotated = annotate_translation(_require_translation(state), ALTERNATIVE_COUNT)
+    translation = _require_translation(state)
+    annotated = annotate_translation(translation)
     words = [*annotated.words, annotated.end]
     if not 1 <= number <= len(words):
         raise UserError(f"there is no position {number}: the first is 1, the last, of the end, is {len(words)}")
     word = words[number - 1]
-    if not choice:
-        return PromptAnswer(render_alternatives(number, word), state)
-    if not _is_number(choice):
+    if choice and not _is_number(choice):
         return _translate_with_prefix(state, _prefix_with_word(annotated, number, choice))
-    if not 1 <= int(choice) <= len(word.alternatives):
+    alternatives = word_alternatives(translation, word, ALTERNATIVE_COUNT)
+    if not choice:
+        return PromptAnswer(render_alternatives(number, word, alternatives), state)
+    if not 1 <= int(choice) <= len(alternatives):
         raise UserError(f"there is no alternative {choice} at position {number}: type :{number} to see them")
-    return _translate_with_prefix(state, word.alternatives[int(choice) - 1].prefix)
+    return _translate_with_prefix(state, alternatives[int(choice) - 1].prefix)
 
 
 def _prefix_with_word(annotated: AnnotatedTranslation, number: int, word: str) -> str:
@@ -193,8 +196,11 @@ def _undo_choice(state: PromptState, _argument: str) -> PromptAnswer:
 
 
 def _show_words(state: PromptState, _argument: str) -> PromptAnswer:
-    annotated = annotate_translation(_require_translation(state), ALTERNATIVE_COUNT)
-    return PromptAnswer(render_all_alternatives(annotated), state)
+    translation = _require_translation(state)
+    annotated = annotate_translation(translation)
+    words = [*annotated.words, annotated.end]
+    alternatives = [word_alternatives(translation, word, MAX_ALTERNATIVES + 1) for word in words]  # one is the word
+    return PromptAnswer(render_all_alternatives(words, alternatives), state)
 
 
 def _show_attention(state: PromptState, _argument: str) -> PromptAnswer:

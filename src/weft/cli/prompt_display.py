@@ -15,18 +15,19 @@ from rich.text import Text
 
 from weft.core.formatting import make_printable
 from weft.core.special_tokens import EOS, SPECIAL_TOKENS
+from weft.inference.probability_scale import LEVELS, probability_level
 from weft.inference.translation import Alternative, Translation
 from weft.inference.translation_analysis import TranslationAnalysis, WordAttention
 from weft.text.tokenizer import SPACE_SYMBOL
-from weft.visualize.word_alternatives import AnnotatedTranslation, WordPrediction
+from weft.visualize.word_alternatives import WordAlternative, WordPrediction
 
 INDENT, CELL_GAP = 2, 2
 BAR_WIDTH = 24
 MAX_NAME_LENGTH = 16
 MAX_ALTERNATIVES = 3  # of each word, where all words are shown
-HIGH_PROBABILITY, LOW_PROBABILITY = 0.75, 0.5  # colored below the first, strongly below the second
 MIN_SHARE = 0.005  # smaller shares would be written as 0
-WEIGHT_STYLES = ((0.5, "reverse"), (0.2, "bold"), (0.05, ""), (0.0, "dim"))  # smallest weight of each style
+# The smallest weight of each style; as in the playground, more attention is bluer.
+WEIGHT_STYLES = ((0.5, "bold reverse bright_blue"), (0.2, "bold bright_blue"), (0.05, ""), (0.0, "dim"))
 
 
 class CellFlow:
@@ -94,20 +95,18 @@ def _format_weight(value: float) -> Text:
 
 
 def _format_probability(value: float) -> Text:
-    return Text(f"{100 * value:.0f}%", _probability_style(value))
+    return Text(f"{100 * value:.0f}%", probability_level(value).terminal)
 
 
-def _probability_style(value: float) -> str:
-    return "" if value >= HIGH_PROBABILITY else "yellow" if value >= LOW_PROBABILITY else "red"
+def _probability_legend() -> Text:
+    """What the colors of words mean."""
+    levels = (Text.assemble((level.name, level.terminal), f" {level.description}") for level in LEVELS)
+    return Text.assemble("probability: ", Text(", ").join(levels), style="dim")
 
 
 def _shorten(name: str) -> str:
     visible = make_printable(name).replace(SPACE_SYMBOL, "␣")
     return visible if len(visible) <= MAX_NAME_LENGTH else visible[: MAX_NAME_LENGTH - 1] + "…"
-
-
-def _token_label(token: str) -> str:
-    return _shorten(token.removeprefix(SPACE_SYMBOL) or token)
 
 
 def render_translation(translation: Translation, prefix: str) -> RenderableType:
@@ -117,7 +116,8 @@ def render_translation(translation: Translation, prefix: str) -> RenderableType:
         return with_blank_lines(dim_note("The model finds no possible translation."))
     remarks = dim_note(" · ".join(_remarks(translation, prefix)))
     n_best = ["", _render_outputs(outputs)] if len(outputs) > 1 else []
-    return with_blank_lines(_render_words(translation.analysis, outputs[0]), remarks, *n_best)
+    legend = indent(_probability_legend())
+    return with_blank_lines(_render_words(translation.analysis, outputs[0]), remarks, legend, *n_best)
 
 
 def _render_words(analysis: TranslationAnalysis, best: Alternative) -> CellFlow:
@@ -126,7 +126,9 @@ def _render_words(analysis: TranslationAnalysis, best: Alternative) -> CellFlow:
     end = (SPECIAL_TOKENS[EOS], _joint_probability(best.token_scores[-1:]))
     return CellFlow(
         (
-            Text(_shorten(name), "dim" if name in SPECIAL_TOKENS else f"bold {_probability_style(probability)}"),
+            Text(
+                _shorten(name), "dim" if name in SPECIAL_TOKENS else f"bold {probability_level(probability).terminal}"
+            ),
             Text.assemble((f"{number} ", "dim"), _format_probability(probability)),
         )
         for number, (name, probability) in enumerate([*words, end], 1)
@@ -172,28 +174,29 @@ def _underline_differences(first: str, other: str) -> Text:
     return line
 
 
-def render_alternatives(number: int, word: WordPrediction) -> RenderableType:
+def render_alternatives(number: int, word: WordPrediction, alternatives: Sequence[WordAlternative]) -> RenderableType:
     """Return the numbered alternatives at a position."""
     table = make_table("right", "left", "right", "left")
-    for row, alternative in enumerate(word.alternatives, 1):
+    for row, alternative in enumerate(alternatives, 1):
         probability = exp(alternative.score)
-        mark = " current" if alternative.token == _first_token(word) else ""
-        label = Text(_token_label(alternative.token))  # a plain string could be read as markup
-        bar = "█" * round(BAR_WIDTH * probability)
-        table.add_row(f"{row}", label, f"{100 * probability:.1f}%", Text(bar + mark, "dim"))
-    title = dim_note(f'{number} {_shorten(word.name)}: the most probable tokens; ":{number} 2" chooses the second')
-    return with_blank_lines(title, indent(table) if word.alternatives else dim_note("none that can be chosen"))
+        label = Text(_shorten(alternative.name))  # a plain string could be read as markup
+        bar = Text("█" * round(BAR_WIDTH * probability), probability_level(probability).terminal)
+        table.add_row(f"{row}", label, f"{100 * probability:.1f}%", bar.append(" current" * alternative.is_current))
+    title = dim_note(f'{number} {_shorten(word.name)}: the most probable words; ":{number} 2" chooses the second')
+    return with_blank_lines(title, indent(table) if alternatives else dim_note("none that can be chosen"))
 
 
-def render_all_alternatives(annotated: AnnotatedTranslation) -> RenderableType:
+def render_all_alternatives(
+    words: Sequence[WordPrediction], alternatives: Sequence[Sequence[WordAlternative]]
+) -> RenderableType:
     """Return every word with some alternatives."""
     table = make_table("right", "left", "right", no_wrap=True)
     table.add_column(no_wrap=True, overflow="ellipsis")
-    for number, word in enumerate([*annotated.words, annotated.end], 1):
+    for number, (word, others) in enumerate(zip(words, alternatives, strict=True), 1):
         probability = _format_probability(_joint_probability(word.scores))
         name = Text(_shorten(word.name), "bold")
-        table.add_row(Text(f"{number}", "dim"), name, probability, _format_alternatives(word))
-    return with_blank_lines(indent(table))
+        table.add_row(Text(f"{number}", "dim"), name, probability, _format_alternatives(others))
+    return with_blank_lines(indent(table), indent(_probability_legend()))
 
 
 def make_table(*columns: JustifyMethod, gap: int = CELL_GAP, no_wrap: bool = False) -> Table:
@@ -203,26 +206,19 @@ def make_table(*columns: JustifyMethod, gap: int = CELL_GAP, no_wrap: bool = Fal
     return table
 
 
-def _format_alternatives(word: WordPrediction) -> Text:
-    """The most probable other tokens in a line."""
-    others = [
-        (alternative.token, exp(alternative.score))
-        for alternative in word.alternatives
-        if alternative.token != _first_token(word) and exp(alternative.score) >= MIN_SHARE
-    ]
+def _format_alternatives(alternatives: Sequence[WordAlternative]) -> Text:
+    """The most probable other words in a line."""
+    others = [(other.name, exp(other.score)) for other in alternatives if not other.is_current]
     return Text("  ").join(
-        Text(f"{_token_label(token)} ").append(f"{100 * probability:.0f}%", "dim")
-        for token, probability in others[:MAX_ALTERNATIVES]
+        Text(f"{_shorten(name)} ").append(f"{100 * probability:.0f}%", "dim")
+        for name, probability in others[:MAX_ALTERNATIVES]
+        if probability >= MIN_SHARE
     )
-
-
-def _first_token(word: WordPrediction) -> str:
-    return next((token for token in word.tokens if token != SPACE_SYMBOL), SPACE_SYMBOL)
 
 
 def render_attention(attention: WordAttention) -> RenderableType:
     """Return a table with a row for each word of the translation and a column for each word of the source."""
-    note = dim_note("Attention of each word of the translation (rows) to the source, in percent.")
+    note = dim_note("Attention of each word (rows) to the source, in percent; bluer is more.")
     return with_blank_lines(note, WeightTable(attention.target, attention.source, attention.weights.tolist()))
 
 

@@ -10,6 +10,7 @@ from weft.core.formatting import pluralize
 from weft.core.special_tokens import EOS, SPECIAL_TOKENS
 from weft.core.templates import render_template
 from weft.inference.capabilities import attention_obstacle
+from weft.inference.probability_scale import LEVELS, ProbabilityLevel, probability_level
 from weft.text.tokenizer import SPACE_SYMBOL
 
 if TYPE_CHECKING:
@@ -26,6 +27,10 @@ class _Unit(NamedTuple):
     name: str
     text: str
     probability: float | None
+
+    @property
+    def level(self) -> ProbabilityLevel | None:
+        return None if self.probability is None else probability_level(self.probability)
 
 
 class _View(NamedTuple):
@@ -55,6 +60,8 @@ def translation_html(translation: Translation) -> str:
         source=translation.source,
         text=translation.text,
         words=[unit for unit in view.units if unit.text] if are_words else [],
+        levels=LEVELS,
+        level_of=probability_level,
         notes=list(filter(None, [_score_summary(translation), constraints, view.note])),
         table=_make_table(view),
         special_tokens=SPECIAL_TOKENS,

@@ -225,6 +225,7 @@ async def list_models(call: KeyedCall) -> list[ModelRecord]:
             backend=model.backend,
             fingerprint=model.fingerprint,
             queue=model.waiting,
+            examples=list(model.examples),
         )
         for model in call.models.all
     ]

@@ -48,6 +48,16 @@ def check_limit(name: str, value: int, limit: int) -> None:
         raise ApiError(400, f"Invalid request: {name}: {value}, and the limit is {limit}")
 
 
+def check_length(subject: str, characters: int, limit: int, verb: str) -> None:
+    """Raise ApiError if a text is longer than the limit; `verb`: what the server does with it."""
+    if characters > limit:
+        raise ApiError(
+            400,
+            f"This {subject} has {characters:,} characters; this server {verb} {limit:,}. Use a shorter one, or send "
+            "it in parts.",
+        )
+
+
 def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Return the `responses` of an endpoint that may answer with these status codes."""
     return {status: {"model": ErrorResponse, "description": STATUS_DESCRIPTIONS[status]} for status in statuses}

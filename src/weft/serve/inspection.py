@@ -1,4 +1,4 @@
-"""Endpoints that look inside a model: /v1/inspect/words, attention, search, gates, positions, frames."""
+"""Endpoints that look inside a model: /v1/inspect/words, alternatives, attention, search, gates, positions, frames."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from weft.decoding.constraints.request import Request
 from weft.serve import schemas
 from weft.serve.api_v1 import MODEL_ERRORS, StreamRequest, check_line_limits, parse_line
 from weft.serve.batch_queue import DecodeOptions
-from weft.serve.dependencies import JsonCall, PositiveInt
-from weft.serve.http_errors import check_limit, conflict_error
+from weft.serve.dependencies import JsonCall, NonNegativeInt, PositiveInt
+from weft.serve.http_errors import check_length, check_limit, conflict_error
 from weft.serve.limits import ServerLimits
 
 if TYPE_CHECKING:
@@ -28,14 +28,15 @@ class InspectionRequest(StreamRequest):
     """A line to translate and inspect."""
 
     unit: Annotated[Literal["words", "tokens"], Field(description="For attention.")] = "words"
-    alternatives: Annotated[PositiveInt, Field(description="For words: the number of candidates at each.")] = 8
+    word: Annotated[NonNegativeInt, Field(description="For alternatives: the index of a word of `words`.")] = 0
+    alternatives: Annotated[PositiveInt, Field(description="For alternatives: how many words to return.")] = 8
     gradients: Annotated[bool, Field(description="For gates: add the gradient flow, which takes longer.")] = False
 
     def to_request(self, limits: ServerLimits) -> Request:
         """Return the line as a request. Raise ApiError if it exceeds a limit or cannot be inspected."""
         check_line_limits([self.line], limits)
         request = parse_line(self.line)
-        check_limit("line", len(request.text) + len(request.prefix), limits.inspected_characters)
+        check_length("sentence", len(request.text) + len(request.prefix), limits.inspected_characters, "inspects")
         check_limit("beam", self.beam or 0, limits.beam)
         check_limit("alternatives", self.alternatives, limits.top_tokens)
         if request.protect:
@@ -69,13 +70,27 @@ def inspection(response_model: type[schemas.ApiRecord]) -> Callable[[InspectFunc
 
 
 @inspection(schemas.WordsResponse)
-def inspect_words(translator: Translator, request: Request, body: InspectionRequest) -> object:
-    """Return the probability of each word, and what else could stand there."""
-    from weft.visualize.translation_trace import trace_translation
+def inspect_words(translator: Translator, request: Request, _body: InspectionRequest) -> object:
+    """Return the probability of each word, and the other inspections that this model supports."""
+    from weft.visualize.translation_views import translate_with_views
     from weft.visualize.word_alternatives import annotate_translation
 
+    translation, views = translate_with_views(translator, request)
+    annotated = annotate_translation(translation)
+    return {"text": annotated.text, "score": annotated.score, "words": annotated.words, "views": views}
+
+
+@inspection(schemas.AlternativesResponse)
+def inspect_alternatives(translator: Translator, request: Request, body: InspectionRequest) -> object:
+    """Return the words that could stand in place of a word of the translation."""
+    from weft.visualize.translation_trace import trace_translation
+    from weft.visualize.word_alternatives import annotate_translation, word_alternatives
+
     translation, _ = trace_translation(translator, request)
-    return annotate_translation(translation, body.alternatives)
+    words = annotate_translation(translation).words
+    if body.word >= len(words):
+        raise UserError(f"word: {body.word}, but the translation has {len(words)} words, counted from 0")
+    return {"alternatives": word_alternatives(translation, words[body.word], body.alternatives)}
 
 
 @inspection(schemas.AttentionResponse)

@@ -17,7 +17,7 @@ from weft.inference.translation import Translation
 from weft.serve.batch_queue import TEXT_ONLY, DecodeOptions
 from weft.serve.dependencies import ApiRequest, Call, NonNegativeInt, json_or_form, json_or_form_schema
 from weft.serve.document_split import SplitDocument, split_html, split_text
-from weft.serve.http_errors import BODY_ERRORS, ApiError, check_limit, error_responses
+from weft.serve.http_errors import BODY_ERRORS, ApiError, check_length, check_limit, error_responses
 from weft.serve.limits import ServerLimits
 from weft.serve.model_pool import ModelPool, ServedModel
 
@@ -182,5 +182,7 @@ def check_not_empty(text: str | list[str]) -> None:
 
 
 def check_text_limits(texts: Sequence[str], limits: ServerLimits) -> None:
-    check_limit("texts", len(texts), limits.texts)
-    check_limit("characters", sum(map(len, texts)), limits.characters)
+    if len(texts) > limits.texts:
+        problem = f"This request has {len(texts):,} texts or lines; this server takes {limits.texts:,} at once"
+        raise ApiError(400, f"{problem}. Send them in parts.")
+    check_length("text", sum(map(len, texts)), limits.characters, "takes")

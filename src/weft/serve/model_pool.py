@@ -16,6 +16,7 @@ from weft.decoding.constraints.request import Request
 from weft.inference.backends import BackendOptions, select_backend
 from weft.inference.translation import Translation
 from weft.serve.batch_queue import TEXT_ONLY, BatchObserver, BatchQueue, DecodeOptions, PrefixCallback, TranslationJob
+from weft.serve.example_sentences import example_sentences, validation_sentences
 from weft.serve.http_errors import ApiError
 from weft.serve.limits import ServerLimits
 from weft.serve.middleware import ServerMetrics
@@ -41,6 +42,7 @@ class LoadedModel:
     def __init__(self, path: Path, options: BackendOptions, limits: ServerLimits, observe: BatchObserver):
         self._copy = ModelCopy(path)
         folder, self.fingerprint = self._copy.folder, self._copy.fingerprint
+        self.validation_sentences = validation_sentences(folder)
 
         def load_with_torch() -> Translator:
             from weft.inference.loader import load_translator
@@ -115,6 +117,11 @@ class ServedModel:
     @property
     def fingerprint(self) -> str:
         return self._loaded.fingerprint
+
+    @property
+    def examples(self) -> Sequence[str]:
+        """Sentences to try the model with."""
+        return [*self._loaded.validation_sentences, *example_sentences(self.pair.source)]
 
     @property
     def waiting(self) -> int:

@@ -111,20 +111,15 @@ class ModelRecord(ApiRecord):
     backend: str
     fingerprint: Annotated[str, Field(description="Equal for equal models.")]
     queue: Annotated[int, Field(description="Lines that wait.")]
+    examples: Annotated[
+        list[str], Field(description="Sentences to try: from its validation data, and in its language.")
+    ]
 
 
 class ReloadResponse(ApiRecord):
     """For each model, why it could not be reloaded; null if it was."""
 
     models: dict[str, str | None]
-
-
-class WordAlternativeRecord(ApiRecord):
-    """A token that could begin a word; translate with the prefix to get it there."""
-
-    token: str
-    score: RoundedScore
-    prefix: str
 
 
 class WordRecord(ApiRecord):
@@ -134,9 +129,6 @@ class WordRecord(ApiRecord):
     text: Annotated[str, Field(description="What the word adds to the text, with the space before it.")]
     tokens: list[str]
     scores: list[RoundedScore]
-    alternatives: Annotated[
-        list[WordAlternativeRecord], Field(description="Candidates for its first token, the most probable first.")
-    ]
 
 
 class WordsResponse(ApiRecord):
@@ -145,6 +137,25 @@ class WordsResponse(ApiRecord):
     text: str
     score: RoundedScore
     words: list[WordRecord]
+    views: Annotated[
+        list[Literal["attention", "search", "gates", "positions", "frames"]],
+        Field(description="The kinds of inspection that this model and its search support."),
+    ]
+
+
+class WordAlternativeRecord(ApiRecord):
+    """A word that could stand there; translate with the prefix to get it."""
+
+    name: str
+    score: RoundedScore
+    prefix: str
+    is_current: Annotated[bool, Field(description="It is the word of this translation.")]
+
+
+class AlternativesResponse(ApiRecord):
+    """Words that could stand in place of a word, the most probable first."""
+
+    alternatives: list[WordAlternativeRecord]
 
 
 class AttentionResponse(ApiRecord):

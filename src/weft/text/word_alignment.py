@@ -19,6 +19,9 @@ from weft.text.tokenizer import SPACE_SYMBOL, Tokenizer
 WeightArray: TypeAlias = NDArray[np.float64]
 NON_SPACE = re.compile(r"\S+", re.ASCII)  # the words of an alignment, as programs that read it count them
 NON_SPACE_BYTES = re.compile(rb"\S+")
+UNSPACED_SCRIPTS = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"
+)  # Thai to Han
 
 
 class TokenSpan(NamedTuple):
@@ -50,7 +53,7 @@ def token_spans(ids: Sequence[int], tokenizer: Tokenizer) -> list[TokenSpan]:
 def word_spans(ids: Sequence[int], tokenizer: Tokenizer) -> list[TokenSpan]:
     """Return a span for each word, for the punctuation before and after it, and for the end token, the last id.
 
-    Without any space, as in Chinese or in a single word, each token is a span.
+    Where tokens are words (`tokens_are_words`), each token is a span.
     """
     tokens, spellings = token_spans(ids, tokenizer), tokenizer.token_bytes(ids[:-1])
     words = [part for word in _space_separated(ids[:-1], tokenizer) for part in _split_punctuation(word, spellings)]
@@ -74,8 +77,24 @@ def _space_separated(ids: Sequence[int], tokenizer: Tokenizer) -> list[range]:
         for number, text in enumerate(pairs, 1)
         if " " in text.strip(" ") or (is_blank[number] and not is_blank[number - 1])
     ]
-    bounds = [0, *starts, len(ids)] if starts else range(len(ids) + 1)
+    bounds = range(len(ids) + 1) if tokens_are_words(ids, tokenizer) else [0, *starts, len(ids)]
     return [range(first, end) for first, end in pairwise(bounds)]
+
+
+def tokens_are_words(ids: Sequence[int], tokenizer: Tokenizer) -> bool:
+    """Whether a text without spaces has no larger units than its tokens: it is spelled letter by letter, or it is in a
+    script that is written without spaces.
+    """
+    text, spellings = tokenizer.decode([list(ids)])[0], tokenizer.token_bytes(ids)
+    is_spelled = all(len(_decode_bytes([spelling])) <= 1 for spelling in spellings)
+    return " " not in text.strip(" ") and (is_spelled or UNSPACED_SCRIPTS.search(text) is not None)
+
+
+def begins_word(previous: int, token: int, tokenizer: Tokenizer) -> bool:
+    """Whether a token after `previous` is not part of the same word: after a space, or from or to punctuation."""
+    before, after = tokenizer.token_bytes([previous, token])
+    has_space = " " in tokenizer.decode([[previous, token]])[0].strip(" ") or not after.strip(b" ")
+    return has_space or _is_punctuation(before) != _is_punctuation(after)
 
 
 def _split_punctuation(word: range, spellings: Sequence[bytes]) -> list[range]:

@@ -1,39 +1,42 @@
-"""The probability of each word of a translation, and the most probable alternatives at its position, each with the
-prefix that would select it.
+"""The probability of each word of a translation, and the most probable words at its position, each with the prefix that
+would select it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from weft.core.errors import UserError
+from weft.core.padded import Padded
 from weft.core.special_tokens import EOS, NUM_SPECIAL_TOKENS, SPECIAL_TOKENS
 from weft.inference.translation import Translation
-from weft.inference.translation_analysis import TranslatedWord
-from weft.text.tokenizer import Tokenizer
+from weft.inference.translation_analysis import TranslatedWord, TranslationAnalysis
+from weft.text.word_alignment import begins_word, tokens_are_words
+
+MAX_WORD_TOKENS = 24  # longer words are cut, which only texts without spaces reach
 
 
 class WordAlternative(NamedTuple):
-    """A possible token, its log-probability, and the text up to and including it."""
+    """A possible word, its log-probability, and the text up to and including it."""
 
-    token: str
+    name: str
     score: float
     prefix: str
+    is_current: bool
 
 
 class WordPrediction(NamedTuple):
     """A word of a translation with its tokens and their scores.
 
-    text: what it adds to the translation, with the space before it. alternatives: the most probable first tokens of
-    the word, including its own; tokens that a prefix cannot select, such as the end, are left out.
+    text: what it adds to the translation, with the space before it. first: the number of its first token.
     """
 
     name: str
     text: str
     tokens: tuple[str, ...]
     scores: tuple[float, ...]
-    alternatives: tuple[WordAlternative, ...]
+    first: int
 
 
 class AnnotatedTranslation(NamedTuple):
@@ -45,38 +48,85 @@ class AnnotatedTranslation(NamedTuple):
     end: WordPrediction
 
 
-def annotate_translation(translation: Translation, count: int) -> AnnotatedTranslation:
-    """Return up to `count` alternatives for each word; raise UserError if the translation has no analysis."""
-    analysis, best = translation.analysis, translation.alternatives[0]
-    if analysis is None:
-        raise UserError("this translation has no word probabilities: it was joined from parts, or it is empty")
-    top_tokens, tokenizer = analysis.top_tokens(count), analysis.trained.target_tokenizer
-    ids, end = [*analysis.tokens, EOS], len(analysis.tokens)
+def annotate_translation(translation: Translation) -> AnnotatedTranslation:
+    """Return the words with their probabilities; raise UserError if the translation has no analysis."""
+    analysis, best = _require_analysis(translation), translation.alternatives[0]
 
     def predict(word: TranslatedWord) -> WordPrediction:
-        # A token may be just a space, whose alternatives say nothing about the word.
-        visible = (n for n in range(word.first, word.end) if tokenizer.token_bytes([ids[n]])[0].strip())
-        first = next(visible, word.first)
-        return WordPrediction(
-            word.name,
-            word.text,
-            best.tokens[word.first : word.end],
-            best.token_scores[word.first : word.end],
-            _alternatives(ids[:first], top_tokens[first], tokenizer),
-        )
+        tokens, scores = best.tokens[word.first : word.end], best.token_scores[word.first : word.end]
+        return WordPrediction(word.name, word.text, tokens, scores, word.first)
 
-    words = tuple(map(predict, analysis.words()))
+    end = len(analysis.tokens)
     end_token = TranslatedWord(SPECIAL_TOKENS[EOS], "", end, end + 1)
+    words = tuple(map(predict, analysis.words()))
     return AnnotatedTranslation(translation.text, translation.score, words, predict(end_token))
 
 
-def _alternatives(
-    previous: list[int], candidates: Sequence[tuple[int, float]], tokenizer: Tokenizer
-) -> tuple[WordAlternative, ...]:
-    """Return the candidates that a prefix can select; none if the model writes backward."""
+def word_alternatives(translation: Translation, word: WordPrediction, count: int) -> tuple[WordAlternative, ...]:
+    """Return up to `count` words that could stand in place of this one, the most probable first, itself included.
+
+    Each of the most probable first tokens is completed greedily to a word. What a prefix cannot select, such as the
+    end, is left out; so is everything if the model writes backward.
+    """
+    analysis = _require_analysis(translation)
+    tokenizer = analysis.trained.target_tokenizer
     if tokenizer.order != "forward":
         return ()
-    ids = [token for token, _ in candidates if token >= NUM_SPECIAL_TOKENS and token != tokenizer.unknown_id]
-    scores, prefixes = dict(candidates), tokenizer.decode([[*previous, token] for token in ids])
-    rows = zip(tokenizer.tokens(ids), ids, prefixes, strict=True)
-    return tuple(WordAlternative(name, scores[token], prefix) for name, token, prefix in rows if prefix.strip())
+    ids, end = list(analysis.tokens), word.first + len(word.tokens)
+    # A token may be just a space, whose alternatives say nothing about the word.
+    visible = (n for n in range(word.first, min(end, len(ids))) if tokenizer.token_bytes([ids[n]])[0].strip())
+    first = next(visible, word.first)
+    candidates = _first_tokens(analysis, first, count)
+    scores_before = sum(word.scores[: first - word.first])
+    rows = [([*ids[:first], token], scores_before + score) for token, score in candidates]
+    if not tokens_are_words(ids, tokenizer):
+        rows = list(_complete_words(analysis, rows))
+    if end <= len(ids):
+        rows = [(ids[:end], sum(word.scores)), *rows]  # first, so that it is kept of equal texts
+    start = len(tokenizer.decode([ids[: word.first]])[0])
+    found: dict[str, WordAlternative] = {}
+    for (row, score), prefix in zip(rows, tokenizer.decode([row for row, _ in rows]), strict=True):
+        if prefix.strip() and prefix[start:].strip():
+            name = prefix[start:].strip(" ")
+            found.setdefault(prefix, WordAlternative(name, score, prefix, row == ids[:end] and end <= len(ids)))
+    ranked = sorted(found.values(), key=lambda alternative: (not alternative.is_current, -alternative.score))[:count]
+    return tuple(sorted(ranked, key=lambda alternative: -alternative.score))
+
+
+def _require_analysis(translation: Translation) -> TranslationAnalysis:
+    if translation.analysis is None:
+        raise UserError("this translation has no word probabilities: it was joined from parts, or it is empty")
+    return translation.analysis
+
+
+def _first_tokens(analysis: TranslationAnalysis, position: int, count: int) -> list[tuple[int, float]]:
+    """The most probable tokens at a position that a prefix can contain."""
+    unknown = analysis.trained.target_tokenizer.unknown_id
+    tokens = analysis.top_tokens(count)[position]
+    return [(token, score) for token, score in tokens if token >= NUM_SPECIAL_TOKENS and token != unknown]
+
+
+def _complete_words(
+    analysis: TranslationAnalysis, rows: Sequence[tuple[list[int], float]]
+) -> Iterator[tuple[list[int], float]]:
+    """Append the most probable next token to each row until it begins another word; add up the scores."""
+    tokenizer, open_rows = analysis.trained.target_tokenizer, list(rows)
+    for _ in range(MAX_WORD_TOKENS):
+        continued = []
+        for (row, score), (token, token_score) in zip(open_rows, _next_tokens(analysis, open_rows), strict=True):
+            if token < NUM_SPECIAL_TOKENS or begins_word(row[-1], token, tokenizer):
+                yield row, score
+            else:
+                continued.append(([*row, token], score + token_score))
+        open_rows = continued
+        if not open_rows:
+            return
+    yield from open_rows
+
+
+def _next_tokens(analysis: TranslationAnalysis, rows: Sequence[tuple[list[int], float]]) -> Iterator[tuple[int, float]]:
+    """The most probable token after each row."""
+    encoded = analysis.translator.encode([analysis.request] * len(rows), range(len(rows)))
+    targets = Padded.from_rows([[*row, EOS] for row, _ in rows])
+    top = analysis.translator.top_tokens(encoded, targets, 1)
+    return (positions[len(row)][0] for (row, _), positions in zip(rows, top, strict=True))

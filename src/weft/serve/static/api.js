@@ -18,11 +18,19 @@ export function onKeyEntered(retry) {
 }
 
 async function request(path, options) {
-  const response = await fetch(path, { ...options, headers: headers() });
+  const response = await fetch(path, { ...options, headers: headers() }).catch(explainConnection);
   if (response.ok) return response;
   if (response.status === 403) form.hidden = false;
-  throw new Error((await response.json()).error);
+  const { error } = await response.json().catch(() => ({})); // a proxy may have answered
+  throw new Error(error ?? `The server answered with status ${response.status}.`);
 }
+
+function explainConnection(error) {
+  if (error.name === "AbortError") throw error;
+  throw new Error("The server does not answer. Check that weft serve is running and that you are connected.");
+}
+
+const post = async (path, body, signal) => (await request(path, { method: "POST", body: JSON.stringify(body), signal })).json();
 
 export async function fetchModels() {
   return (await request("v1/models", {})).json();
@@ -32,8 +40,18 @@ export async function fetchTraining() {
   return (await request("v1/training", {})).json();
 }
 
-export async function inspect(kind, body, signal) {
-  return (await request(`v1/inspect/${kind}`, { method: "POST", body: JSON.stringify(body), signal })).json();
+export function inspect(kind, body, signal) {
+  return post(`v1/inspect/${kind}`, body, signal);
+}
+
+// Translates lines of any number of sentences: for each, its source and its sentences with their translations.
+export async function translateText(lines, options, signal) {
+  return (await post("v1/translate", { lines, paragraphs: true, ...options }, signal)).lines;
+}
+
+// Translates lines that are sentences, with constraints.
+export async function translateLines(lines, options, signal) {
+  return (await post("v1/translate", { lines, ...options }, signal)).lines;
 }
 
 // Calls onPrefix with the text so far, again and again; returns the record of the translation.
@@ -41,8 +59,8 @@ export async function stream(body, signal, onPrefix) {
   const response = await request("v1/stream", { method: "POST", body: JSON.stringify(body), signal });
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   for (let rest = ""; ; ) {
-    const { value, done } = await reader.read();
-    if (done) throw new Error("The connection was lost.");
+    const { value, done } = await reader.read().catch(explainConnection);
+    if (done) throw new Error("The connection to the server was lost.");
     const events = (rest + value).split("\n\n");
     rest = events.pop();
     for (const event of events) {

@@ -2,12 +2,12 @@
 
 import { element, select } from "./dom.js";
 import { heatmap } from "./heatmap.js";
+import { weightLegend } from "./legend.js";
 import { state } from "./state.js";
 
 export const title = "Attention";
 
 export async function render(system, onChange) {
-  if (!system.attention) return [element("p", { class: "note" }, system.attentionError ?? "Nothing to show yet.")];
   const { source, target, layers, remarks } = system.attention;
   const weights = selectWeights(system.attention);
   const hasChoice = layers.length > 1 || layers.some((heads) => heads.length > 1);
@@ -17,7 +17,7 @@ export async function render(system, onChange) {
     row.addEventListener("mouseenter", () => system.highlight(index));
     row.addEventListener("mouseleave", () => system.highlight(null));
   });
-  return [...(hasChoice ? [headSelector(layers, onChange)] : []), ...remarks.map((remark) => element("p", { class: "note" }, remark)), table];
+  return [...(hasChoice ? [headSelector(layers, onChange)] : []), ...remarks.map((remark) => element("p", { class: "note" }, remark)), weightLegend("attention"), table];
 }
 
 // The weights to show: of a head, the mean of a layer, or those that the decoder returns.
@@ -38,12 +38,12 @@ export function highlight(system, index) {
 function headSelector(layers, onChange) {
   const heads = layers[Number(state.layer) - 1];
   const numbered = (items, word) => items.map((_, n) => [String(n + 1), `${word} ${n + 1}`]);
-  const set = (name, values) => {
+  const set = (values) => {
     Object.assign(state, values);
-    onChange(name);
+    onChange();
   };
-  const layer = select("Layer", [["", "decoder output"], ...numbered(layers, "layer")], state.layer, (value) => set("Layer", { layer: value, head: "" }));
-  const head = select("Head", [["", "mean of all"], ...numbered(heads ?? [], "head")], state.head, (value) => set("Head", { head: value }));
+  const layer = select("Layer", [["", "decoder output"], ...numbered(layers, "layer")], state.layer, (value) => set({ layer: value, head: "" }));
+  const head = select("Head", [["", "mean of all"], ...numbered(heads ?? [], "head")], state.head, (value) => set({ head: value }));
   head.querySelector("select").disabled = !heads;
   return element("div", { class: "fields" }, layer, head);
 }

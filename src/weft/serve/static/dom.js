@@ -26,9 +26,30 @@ export function setVariable(node, name, value) {
   return node;
 }
 
-export const percent = (share) => `${share >= 0.0995 ? Math.round(100 * share) : (100 * share).toFixed(1)} %`;
+export const percent = (share) => `${share >= 0.0995 ? Math.round(100 * share) : share < 0.0005 ? "< 0.1" : (100 * share).toFixed(1)} %`;
 
 export const displayToken = (token) => token.replace(/^▁(?=.)/u, "").replaceAll("▁", "␣");
+
+// A spinner, and what it stands for.
+export function waiting(text) {
+  return element("span", { class: "waiting" }, element("span", { class: "spinner", "aria-hidden": "true" }), `${text} …`);
+}
+
+// What went wrong, and a button to try again.
+export function errorMessage(text, retry) {
+  return element("span", { class: "error", role: "alert" }, `${text} `, element("button", { type: "button", class: "small", onclick: retry }, "Try again"));
+}
+
+// The name of the focused element inside a container, "" if it has none, null if the focus is elsewhere.
+export function focusKey(container) {
+  const focused = document.activeElement;
+  return focused !== null && container.contains(focused) ? (focused.dataset.name ?? "") : null;
+}
+
+// Moves the focus to the element with this name, if there is one.
+export function restoreFocus(container, name) {
+  if (name) container.querySelector(`[data-name="${CSS.escape(name)}"]`)?.focus({ preventScroll: true });
+}
 
 let selects = 0;
 

@@ -2,6 +2,7 @@
 
 import { displayToken, element, svg } from "./dom.js";
 import { heatmap } from "./heatmap.js";
+import { weightLegend } from "./legend.js";
 
 export const title = "Gates";
 
@@ -19,7 +20,7 @@ export async function render(system) {
 function gateTable(side, gates) {
   if (!gates.length) return [];
   const rows = gates.map(({ module, name }) => `${module.split(".").slice(1).join(" ")} ${name}`.trim());
-  return [element("h3", {}, `Gates of the ${side}: 0 is closed, 1 is open`), heatmap(`Gates of the ${side}`, rows, gates[0].labels, gates.map(({ activations }) => activations))];
+  return [element("h3", {}, `Gates of the ${side}: 0 is closed, 1 is open`), weightLegend("activation"), heatmap(`Gates of the ${side}`, rows, gates[0].labels, gates.map(({ activations }) => activations))];
 }
 
 function gradientChart(side, flows) {
@@ -38,11 +39,14 @@ function gradientChart(side, flows) {
   chart.append(
     ...ticks.flatMap((power) => [svg("line", { x1: LEFT, x2: WIDTH, y1: y(power), y2: y(power) }), svg("text", { x: LEFT - 6, y: y(power) + 4, "text-anchor": "end" }, `10^${power}`)]),
     ...flows[0].labels.map((name, index) => svg("text", { x: x(index), y: HEIGHT - 8, "text-anchor": "middle" }, displayToken(name))),
-    ...lines.map(({ values }, n) => svg("polyline", { class: `c${n % 6}`, points: values.map((value, index) => (value > 0 ? `${x(index)},${y(Math.log10(value))}` : "")).join(" ") })),
+    ...lines.map(({ values }, n) => svg("polyline", { class: lineClass(n), points: values.map((value, index) => (value > 0 ? `${x(index)},${y(Math.log10(value))}` : "")).join(" ") })),
   );
-  const legend = lines.map(({ name }, n) => element("li", {}, svg("svg", { width: 18, height: 10, "aria-hidden": "true" }, svg("line", { class: `c${n % 6}`, x1: 0, x2: 18, y1: 5, y2: 5, "stroke-width": 3 })), name));
+  const legend = lines.map(({ name }, n) => element("li", {}, svg("svg", { width: 18, height: 10, "aria-hidden": "true" }, svg("line", { class: lineClass(n), x1: 0, x2: 18, y1: 5, y2: 5, "stroke-width": 3 })), name));
   return [element("h3", {}, `Gradient flow from the last step back to each token (${side})`), element("ul", { class: "legend" }, ...legend), chart];
 }
+
+// Six colors; further lines repeat them with dashes.
+const lineClass = (n) => `c${n % 6}${n >= 6 ? " dashes" : ""}`;
 
 function describe(side, flows) {
   const parts = flows.map(({ module, hidden_state }) => `${module}: ${hidden_state.map((value) => value?.toPrecision(2)).join(", ")}`);

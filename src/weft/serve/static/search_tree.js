@@ -25,8 +25,7 @@ export async function render(system) {
 
 function legend() {
   const items = Object.entries(OUTCOMES).map(([outcome, text]) => {
-    const box = svg("svg", { class: "tree", width: 18, height: 13, "aria-hidden": "true" }, svg("g", { class: outcome }, svg("rect", { x: 1, y: 1, width: 16, height: 11 })));
-    box.style.setProperty("display", "inline");
+    const box = svg("svg", { class: "tree inline", width: 26, height: 16, "aria-hidden": "true" }, svg("g", { class: outcome }, svg("rect", { x: 2, y: 2, width: 22, height: 12 })));
     return element("li", {}, box, text);
   });
   return element("ul", { class: "legend" }, ...items);
@@ -57,10 +56,10 @@ function drawEdge(node, lefts) {
 
 function drawNode(node, lefts, widths, system) {
   const [left, width, y] = [lefts[node.column], widths[node.column], middle(node.row)];
-  node.continueFrom = () => node.text.trim() && system.change({ prefix: node.text });
+  node.continueFrom = () => node.text.trim() && system.choosePrefix(node.text);
   node.group = svg(
     "g",
-    { class: node.outcome, role: "button", tabindex: -1, "aria-label": `${displayToken(node.token)}, score ${node.score.toFixed(2)}, ${OUTCOMES[node.outcome].split(":")[0]}`, onclick: node.continueFrom },
+    { class: node.outcome, role: "button", tabindex: -1, "data-name": `node-${node.column}-${node.row}`, "aria-label": `${displayToken(node.token)}, score ${node.score.toFixed(2)}, ${OUTCOMES[node.outcome].split(":")[0]}`, onclick: node.continueFrom },
     svg("rect", { x: left, y: y - BOX / 2, width, height: BOX }),
     svg("text", { x: left + width / 2, y: y - 2 }, displayToken(node.token)),
     svg("text", { class: "numbers", x: left + width / 2, y: y + 12 }, scores(node)),

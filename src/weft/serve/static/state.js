@@ -1,25 +1,37 @@
 // What the page shows, stored after the # of its address: it can be shared, and is not sent to the server by itself.
 
-const SYSTEM = { model: "", beam: "", prefix: "" };
+const NAMES = ["text", "view", "layer", "head", "sentence"];
 
-export const state = { text: "", view: "attention", layer: "", head: "", systems: [{ ...SYSTEM }] };
+// prefixes: by sentence of the source, the words that the user has chosen.
+const makeSystem = (settings = {}) => ({ model: "", beam: "", prefixes: {}, ...settings });
+
+export const state = { text: "", view: "", layer: "", head: "", sentence: "", systems: [makeSystem()] };
 
 export function readAddress() {
   const parameters = new URLSearchParams(location.hash.slice(1));
-  for (const name of ["text", "view", "layer", "head"]) state[name] = parameters.get(name) ?? (name === "view" ? "attention" : "");
-  const count = parameters.has("model2") || parameters.has("beam2") ? 2 : 1;
-  state.systems = Array.from({ length: count }, (_, index) => {
-    const system = { ...SYSTEM };
-    for (const name of Object.keys(SYSTEM)) system[name] = parameters.get(name + (index ? "2" : "")) ?? "";
-    return system;
-  });
+  for (const name of NAMES) state[name] = parameters.get(name) ?? "";
+  const suffixes = parameters.has("model2") || parameters.has("beam2") ? ["", "2"] : [""];
+  state.systems = suffixes.map((suffix) =>
+    makeSystem({ model: parameters.get(`model${suffix}`) ?? "", beam: parameters.get(`beam${suffix}`) ?? "", prefixes: parsePrefixes(parameters.get(`prefixes${suffix}`)) }),
+  );
+}
+
+function parsePrefixes(text) {
+  try {
+    return Object.fromEntries(Object.entries(JSON.parse(text ?? "{}")).filter(([, prefix]) => typeof prefix === "string"));
+  } catch {
+    return {}; // an address may be cut or edited
+  }
 }
 
 export function writeAddress() {
   const parameters = new URLSearchParams();
-  for (const name of ["text", "view", "layer", "head"]) if (state[name]) parameters.set(name, state[name]);
-  state.systems.forEach((system, index) => {
-    for (const name of Object.keys(SYSTEM)) if (system[name] || (index && name === "model")) parameters.set(name + (index ? "2" : ""), system[name]);
+  for (const name of NAMES) if (state[name]) parameters.set(name, state[name]);
+  state.systems.forEach(({ model, beam, prefixes }, index) => {
+    const suffix = index ? "2" : "";
+    if (model || index) parameters.set(`model${suffix}`, model);
+    if (beam) parameters.set(`beam${suffix}`, beam);
+    if (Object.keys(prefixes).length) parameters.set(`prefixes${suffix}`, JSON.stringify(prefixes));
   });
   history.replaceState(null, "", `#${parameters}`);
 }
@@ -28,5 +40,5 @@ export function writeAddress() {
 export function addSystem(models) {
   const [first] = state.systems;
   const other = models.find(({ name }) => name !== (first.model || models[0].name));
-  state.systems.push({ ...SYSTEM, model: other ? other.name : first.model, beam: other ? first.beam : first.beam === "1" ? "5" : "1" });
+  state.systems.push(makeSystem(other ? { model: other.name, beam: first.beam } : { model: first.model, beam: first.beam === "1" ? "5" : "1" }));
 }
