@@ -32,13 +32,13 @@ class EncodedText(NamedTuple):
         """Return the bytes of another text in the same encoding."""
         return self.mark + text.encode(self.encoding)
 
-    def replace(self, replacements: Iterable[Replacement]) -> bytes:
-        """Return the bytes of the text with some of its parts replaced; they do not overlap."""
+    def replace(self, replacements: Iterable[Replacement]) -> str:
+        """Return the text with some of its parts replaced; they do not overlap."""
         pieces, reached = list[str](), 0
         for first, end, text in sorted(replacements):
             pieces += [self.text[reached:first], text]
             reached = end
-        return self.encode("".join([*pieces, self.text[reached:]]))
+        return "".join([*pieces, self.text[reached:]])
 
 
 class Replacement(NamedTuple):
@@ -117,6 +117,12 @@ def strip_outer_markup(marked: MarkedText) -> OuterMarkup:
         first, end = marked.spans[left].end, marked.spans[right].first
         left, right = left + 1, right - 1
     return OuterMarkup(marked.text[:first], marked.slice(first, end), marked.text[end:])
+
+
+def normalize_spaces(text: MarkedText) -> MarkedText:
+    """Make line ends and other white space outside of spans single spaces, and remove it at both ends."""
+    joined = MarkedText.join(re.sub(r"\s+", " ", part) if isinstance(part, str) else part for part in text.parts())
+    return joined.slice(len(joined.text) - len(joined.text.lstrip()), len(joined.text.rstrip()))
 
 
 def has_letters(marked: MarkedText) -> bool:

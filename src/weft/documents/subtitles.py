@@ -22,6 +22,7 @@ from weft.documents.encoded_text import (
     check_output,
     decode_document,
     has_letters,
+    normalize_spaces,
     split_lines,
     strip_outer_markup,
 )
@@ -94,10 +95,10 @@ class Subtitles:
             if translation is None or translation == unit.text:
                 continue
             try:
-                replacements += list(self._replace(segments, _normalize_spaces(translation)))
+                replacements += list(self._replace(segments, normalize_spaces(translation)))
             except DocumentError as error:
                 rejected.append((unit, str(error)))
-        return FilledDocument(self.source.replace(replacements), tuple(rejected))
+        return FilledDocument(self.source.encode(self.source.replace(replacements)), tuple(rejected))
 
     def _replace(self, segments: Sequence[Segment], translation: MarkedText) -> Iterator[Replacement]:
         """Yield the new lines of each segment; raise DocumentError if the format cannot hold them."""
@@ -229,12 +230,6 @@ def _continues(first: Segment, second: Segment) -> bool:
 
 def _join_segments(segments: Sequence[Segment]) -> MarkedText:
     return segments[0].text if len(segments) == 1 else MarkedText(join_lines([one.text.text for one in segments]))
-
-
-def _normalize_spaces(text: MarkedText) -> MarkedText:
-    """Make line ends and other white space outside of spans single spaces."""
-    joined = MarkedText.join(re.sub(r"\s+", " ", part) if isinstance(part, str) else part for part in text.parts())
-    return joined.slice(len(joined.text) - len(joined.text.lstrip()), len(joined.text.rstrip()))
 
 
 def _is_srt(content: bytes) -> bool:
