@@ -125,7 +125,7 @@ def _print_results(task: DemoTask, translator: "Translator", test: "EvaluationSe
     from weft.metrics.corpus_metrics import evaluate
     from weft.metrics.scores import Segments
 
-    outputs = [translation.text for translation in translator.translate(test.sources)]
+    outputs = [translation.text for translation in translator.translate(test.sources, split=False)]
     _print_heading("Held-out examples, selected by length and at random")
     for number in _select_examples(task, test):
         print()

@@ -24,6 +24,7 @@ from weft.config.serialization import to_dict
 from weft.config.yaml_files import dump_yaml_inline
 from weft.core.errors import UserError
 from weft.core.formatting import make_printable
+from weft.decoding.constraints.glossary import Glossary
 from weft.decoding.constraints.request import PLAIN_READER, Request, RequestReader
 from weft.inference.capabilities import attention_obstacle, check_overrides
 from weft.inference.loader import override_translator_search
@@ -43,13 +44,14 @@ WELCOME = "Type a sentence. :help lists the commands; Ctrl-D quits."
 class PromptState:
     """The state between two lines.
 
-    settings: those of --set; the search of the translator may have changed since. reader: adds the constraints on every
-    sentence. requests: those of the last sentence, one for each choice; `translation` is that of the last one.
+    settings: those of --set; the search of the translator may have changed since. reader, glossary: add the constraints on
+    every sentence. requests: those of the last sentence, one for each choice; `translation` is that of the last one.
     """
 
     translator: Translator
     settings: tuple[str, ...] = ()
     reader: RequestReader = PLAIN_READER
+    glossary: Glossary | None = None
     requests: tuple[Request, ...] = ()
     translation: Translation | None = None
     is_over: bool = False
@@ -85,7 +87,10 @@ def _dispatch_line(line: str, state: PromptState) -> PromptAnswer:
     if not line.strip():
         return PromptAnswer("", state)
     if not line.startswith(COMMAND_SIGN) or line.startswith(2 * COMMAND_SIGN):
-        return _translate_last(state, tuple(state.reader([line.removeprefix(COMMAND_SIGN)])))
+        requests = state.reader([line.removeprefix(COMMAND_SIGN)])
+        return _translate_last(
+            state, tuple(requests if state.glossary is None else map(state.glossary.apply, requests))
+        )
     name, _, argument = line.removeprefix(COMMAND_SIGN).strip().partition(" ")
     argument = argument.strip()
     if _is_number(name):
@@ -94,6 +99,10 @@ def _dispatch_line(line: str, state: PromptState) -> PromptAnswer:
     if argument and not command.arguments:
         raise UserError(f':{command.name} takes no argument, found "{argument}"')
     return command.run(state, argument)
+
+
+def _with_terms(state: PromptState, requests: tuple[Request, ...]) -> tuple[Request, ...]:
+    return requests if state.glossary is None else tuple(map(state.glossary.apply, requests))
 
 
 def _find_command(name: str) -> PromptCommand:
@@ -136,7 +145,7 @@ def _search_key(translator: Translator) -> str:
 
 
 def _translate_last(state: PromptState, requests: tuple[Request, ...]) -> PromptAnswer:
-    [translation] = state.translator.translate(requests[-1:])
+    [translation] = state.translator.stream(requests[-1:])
     after = replace(state, requests=requests, translation=translation)
     return PromptAnswer(render_translation(translation, requests[-1].prefix), after)
 

@@ -2,6 +2,7 @@
 interactive prompt.
 """
 
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
@@ -26,20 +27,27 @@ from weft.core.errors import UserError
 
 if TYPE_CHECKING:
     from weft.checkpoints.trained_model import TrainedModel
+    from weft.decoding.constraints.glossary import Glossary
     from weft.decoding.constraints.request import RequestReader
+    from weft.inference.backends import Backend
     from weft.inference.ensemble import EnsembleOptions
     from weft.inference.postprocessor import OutputOptions
     from weft.inference.translator import Translator
+    from weft.text.sentences import SentenceSplitter
     from weft.text.span_patterns import SpanKind
+
+FILE_NAME = re.compile(r"[/\\]|\.[A-Za-z0-9]{1,8}\Z")  # a path, or a name with a suffix
 
 EnsembleMean = Literal["probabilities", "log-probabilities"]
 
 
 def translate(
     model: ModelArgument,
-    input_file: Annotated[
-        Path | None, typer.Argument(metavar="INPUT", help="The text to translate. Default: standard input.")
+    source: Annotated[
+        str | None,
+        typer.Argument(metavar="INPUT", help="A file, or a text such as 'Hello, world.' Default: standard input."),
     ] = None,
+    text: Annotated[str | None, typer.Option(metavar="TEXT", help="A text to translate.")] = None,
     output: OutputOption = None,
     interactive: Annotated[
         bool, typer.Option("--interactive", "-i", help="Type sentences, see probabilities, and choose other words.")
@@ -47,11 +55,12 @@ def translate(
     json: Annotated[
         bool, typer.Option("--json", help="Write JSON lines, with scores, tokens and alternatives.")
     ] = False,
-    paragraphs: Annotated[
-        bool, typer.Option("--paragraphs", help="Split lines into sentences, translate each, and keep the layout.")
+    no_split: Annotated[
+        bool, typer.Option("--no-split", help="Translate each line as one sentence, even if it has several.")
     ] = False,
     language: Annotated[
-        str | None, typer.Option(help="The source language for --paragraphs, for example de or pt-BR. Default: en.")
+        str | None,
+        typer.Option(help="The source language, whose rules split sentences: de, pt-BR. Default: that of the model."),
     ] = None,
     glossary: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Required translations: term, tab, translation.")
@@ -62,7 +71,9 @@ def translate(
     ] = False,
     protect: Annotated[
         str | None,
-        typer.Option(metavar="KIND,KIND,...", help="Copy urls, emails, numbers, placeholders, markup; or all."),
+        typer.Option(
+            metavar="KIND,KIND,...", help="Carry over: markup, urls, emails, placeholders, numbers, emoji; all; none."
+        ),
     ] = None,
     alignments: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also write word alignments, such as 0-0 1-2.")
@@ -101,21 +112,26 @@ def translate(
 ) -> None:
     """Translate text, one output line per input line."""
     from weft.core.files import check_output_files
+    from weft.core.lazy import Lazy
     from weft.inference.backends import BackendOptions, select_backend
-    from weft.inference.translation_io import write_paragraphs, write_translations
+    from weft.inference.text_translator import TextTranslator
+    from weft.inference.translation_io import read_sources, write_translations
     from weft.text.sentences import SentenceSplitter
 
     needs_torch: dict[str, object] = {"--json": json, "--alignments": alignments, "--replace-unknown": replace_unknown}
-    needs_torch |= {"--glossary": glossary, "--prefix": prefix, "--json-input": json_input, "--protect": protect}
+    needs_torch |= {"--glossary": glossary, "--prefix": prefix, "--json-input": json_input}
     needs_torch |= {"--ensemble": ensemble, "--set": settings, "--n-best": n_best}
-    others: dict[str, object] = {"INPUT": input_file, "--output": output, "--interactive": interactive}
-    others |= {"--paragraphs": paragraphs, "--language": language, "--attention": attention, "--top-tokens": top_tokens}
+    others: dict[str, object] = {"INPUT": source, "--text": text, "--output": output, "--interactive": interactive}
+    others |= {"--no-split": no_split, "--language": language, "--attention": attention, "--top-tokens": top_tokens}
     others |= {"--dictionary": dictionary, "--precision": precision, "--backend ctranslate2": backend == "ctranslate2"}
+    others |= {"--protect": protect}
     _check_combination(needs_torch | others)
+    input_file, given_text = _input_of(source, text)
     inputs = [file for file in (glossary, dictionary) if file is not None]
     check_output_files([output, alignments], [input_file, *inputs])
-    reader = _make_reader(glossary, prefix, json_input, protect)
-    splitter = SentenceSplitter("en" if language is None else language)  # an unknown language is reported first
+    reader, terms = _make_reader(prefix, json_input, protect), _read_terms(glossary)
+    if language is not None:
+        SentenceSplitter(language)  # an unknown language is reported first
     members, settings = parse_ensemble(ensemble, weights, mean), settings or []
 
     def load() -> "Translator":
@@ -129,16 +145,39 @@ def translate(
 
     if interactive:
         _print_backend("torch: --interactive is set", verbose)
-        _start_prompt(load(), reader, settings, n_best)
+        _start_prompt(load(), reader, terms, settings, n_best)
         return
     reasons = tuple(f"{option} is set" for option, value in needs_torch.items() if value)
     options = BackendOptions(backend, precision, beam, reasons, shortlist, device)
-    translator, reason = select_backend(model, options, load)
+    loaded = Lazy(load)
+    selected, reason = select_backend(model, options, loaded)
     _print_backend(reason, verbose)
-    if paragraphs:
-        write_paragraphs(translator, splitter, input_file, output, as_json=json, request_reader=reader)
-    else:
-        write_translations(translator, input_file, output, as_json=json, request_reader=reader, alignments=alignments)
+    if selected.source_codec.modality != "text":
+        text_options = {"--json-input": json_input, "--glossary": glossary, "--protect": protect}
+        text_options |= {"--text": given_text, "--no-split": no_split, "--language": language}
+        refuse_options("this model reads images", text_options, "for text")
+    splitter = None if no_split else find_splitter(selected, language)
+    translator = TextTranslator(selected, loaded, splitter, glossary=terms)
+    lines = iter(given_text.split("\n")) if given_text is not None else read_sources(selected.source_codec, input_file)
+    if given_text is None and input_file is None and sys.stdin.isatty():
+        translator = translator.unbuffered()  # a person who types lines gets each answer at once
+    write_translations(translator, lines, output, as_json=json, request_reader=reader, alignments=alignments)
+
+
+def _input_of(source: str | None, text: str | None) -> tuple[Path | None, str | None]:
+    """Return the input file or the text: an argument that is no file is text if it does not look like a file name."""
+    if source is None or text is not None:
+        return None, text
+    path = Path(source)
+    is_text = any(map(str.isspace, source)) and not FILE_NAME.search(source)
+    return (None, source) if is_text and not _exists(path) else (path, None)
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):  # longer than names of files, or with a null character
+        return False
 
 
 def _check_combination(options: Mapping[str, object]) -> None:
@@ -148,23 +187,19 @@ def _check_combination(options: Mapping[str, object]) -> None:
         return {name: options[name] for name in names}
 
     if options["--interactive"]:
-        files = select("INPUT", "--output", "--paragraphs", "--language", "--json", "--json-input", "--alignments")
-        files |= select("--attention", "--top-tokens")
+        files = select("INPUT", "--text", "--output", "--no-split", "--language", "--json", "--json-input")
+        files |= select("--alignments", "--attention", "--top-tokens")
         refuse_options("--interactive reads from the terminal", files, "for files and programs")
         backends = select("--backend ctranslate2", "--precision")
         refuse_options("--interactive needs the torch backend", backends, "for another backend")
-        refuse_options("--interactive shows single outputs", select("--protect"), "for lines that may be split")
+        refuse_options("--interactive shows single outputs", select("--protect"), "for lines with spans")
+    if options["--text"] is not None:
+        refuse_options("--text is the text to translate", select("INPUT"), "another one")
     require_option("--json or --interactive", options["--json"] or options["--interactive"], select("--n-best"))
     require_option("--json", options["--json"], select("--attention", "--top-tokens"))
     require_option("--replace-unknown", options["--replace-unknown"], select("--dictionary"))
-    require_option("--paragraphs", options["--paragraphs"], select("--language"))
-    if options["--paragraphs"] and options["--json-input"]:
-        raise UserError("--json-input has one sentence per line, but --paragraphs has several: omit one of the two.")
-    if options["--paragraphs"] and options["--alignments"]:
-        raise UserError(
-            "--alignments has a row per line, but --paragraphs translates each sentence of a line: omit one of the "
-            "two. With --json, each sentence has its alignment."
-        )
+    if options["--no-split"]:
+        refuse_options("--no-split: each line is one sentence", select("--language"), "for splitting lines")
 
 
 def parse_output_options(
@@ -189,24 +224,36 @@ def parse_output_options(
     return OutputOptions(alignment, attention, top_tokens or 0, replace_unknown, entries)
 
 
-def _make_reader(glossary: Path | None, prefix: str | None, json_input: bool, protect: str | None) -> "RequestReader":
-    from weft.decoding.constraints.glossary import read_glossary
+def _make_reader(prefix: str | None, json_input: bool, protect: str | None) -> "RequestReader":
     from weft.decoding.constraints.request import RequestReader
 
-    terms = None if glossary is None else read_glossary(glossary)
-    return RequestReader(terms, prefix or "", as_json=json_input, protect=parse_protect(protect))
+    return RequestReader(prefix or "", as_json=json_input, protect=parse_protect(protect))
 
 
-def parse_protect(protect: str | None) -> "tuple[SpanKind, ...]":
-    """Parse the kinds of spans of --protect."""
+def _read_terms(glossary: Path | None) -> "Glossary | None":
+    from weft.decoding.constraints.glossary import read_glossary
+
+    return None if glossary is None else read_glossary(glossary)
+
+
+def parse_protect(protect: str | None) -> "tuple[SpanKind, ...] | None":
+    """Parse the kinds of spans of --protect; None: the default."""
     from weft.text.span_patterns import SPAN_KINDS, parse_span_kinds
 
-    if protect is None:
-        return ()
+    if protect is None or protect in ("all", "none"):
+        return {None: None, "all": SPAN_KINDS, "none": ()}[protect]
     try:
-        return SPAN_KINDS if protect == "all" else parse_span_kinds(name.strip() for name in protect.split(","))
+        return parse_span_kinds(name.strip() for name in protect.split(","))
     except UserError as error:
         raise UserError(f"--protect {protect}: {error}") from error
+
+
+def find_splitter(backend: "Backend", language: str | None) -> "SentenceSplitter | None":
+    """Return the sentence splitter for a model; None if it was not trained on sentences."""
+    splitter = backend.sentence_splitter(language)
+    if splitter is None and language is not None:
+        raise UserError(f"--language {language}: this model translates whole lines, not sentences: omit --language")
+    return splitter
 
 
 def parse_ensemble(
@@ -221,11 +268,17 @@ def parse_ensemble(
     return EnsembleOptions(tuple(models), None if weights is None else parse_weights(weights), mean or "probabilities")
 
 
-def _start_prompt(translator: "Translator", reader: "RequestReader", settings: list[str], n_best: int | None) -> None:
+def _start_prompt(
+    translator: "Translator",
+    reader: "RequestReader",
+    glossary: "Glossary | None",
+    settings: list[str],
+    n_best: int | None,
+) -> None:
     """Run the interactive prompt; without --n-best it shows all outputs of the beam."""
     from weft.cli.prompt import PromptState, run_prompt, with_all_outputs
 
-    state = PromptState(translator, tuple(settings), reader)
+    state = PromptState(translator, tuple(settings), reader, glossary)
     try:
         run_prompt(state if n_best is not None else with_all_outputs(state))
     except KeyboardInterrupt:

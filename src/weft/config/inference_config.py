@@ -48,7 +48,8 @@ class DecodingConfig:
     An output has at most `max_length_factor` x source tokens + `max_length_extra` tokens, and at least
     `min_length_factor` x source tokens + `min_length_extra`. No `no_repeat_ngram_size` consecutive tokens occur twice
     in it (0: no limit). `buffer_size` lines (of images, a few dozen at most) are read before the first is translated,
-    so that lines of equal length can form batches; a program that waits for each answer sets it to 1. word_list: a file
+    so that lines of equal length can form batches; a program that waits for each answer sets it to 1. split_sentences:
+    a line is translated sentence by sentence (false for models of paragraphs, words or symbols). word_list: a file
     with a word per line; outputs consist of these words. shortlist: the tokens of an output are chosen from those
     related to the source, as `weft shortlist` has learned. ctc_weight: of a CTC frame head, in the score of every step
     of a decoder.
@@ -68,6 +69,7 @@ class DecodingConfig:
     shortlist: bool = False
     batch_tokens: PositiveInt = 4096
     buffer_size: PositiveInt = 2048
+    split_sentences: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)

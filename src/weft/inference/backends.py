@@ -23,6 +23,8 @@ from weft.inference.capabilities import (
     unsupported_by_ctranslate2,
 )
 from weft.inference.translation import Translation
+from weft.text.sentences import SentenceSplitter
+from weft.text.tokenizer import Tokenizer
 
 ItemT = TypeVar("ItemT")
 ResultT = TypeVar("ResultT")
@@ -30,8 +32,17 @@ ResultT = TypeVar("ResultT")
 BackendName: TypeAlias = Literal["auto", "torch", "ctranslate2"]
 
 
+class StreamError(UserError):
+    """A line of a stream cannot be translated, for this reason; `number` is its index, from 0."""
+
+    def __init__(self, number: int, reason: str):
+        super().__init__(f"line {number + 1}: {reason}")
+        self.number, self.reason = number, reason
+
+
 class Backend(Protocol):
-    """A model ready to translate: one translation per line, in order; a line does not depend on the others.
+    """A model ready to translate: one translation per line, in order; a line does not depend on the others. Requests
+    have neither spans nor several sentences: `TextTranslator` (text_translator.py) handles these.
 
     torch (translator.py) supports every model and request; CTranslate2 (ctranslate2_backend.py) some models, without
     constraints. concurrency: how many threads should call it at the same time.
@@ -41,6 +52,9 @@ class Backend(Protocol):
     def source_codec(self) -> Codec: ...
 
     @property
+    def target_tokenizer(self) -> Tokenizer: ...
+
+    @property
     def concurrency(self) -> int: ...
 
     def stream(self, lines: Iterable[str | Request]) -> Iterator[Translation]:
@@ -48,6 +62,9 @@ class Backend(Protocol):
 
     def max_source_length(self) -> int:
         """The most source tokens that it reads."""
+
+    def sentence_splitter(self, language: str | None) -> SentenceSplitter | None:
+        """Return the splitter for this language (None: the model's own); None if lines are not to be split."""
 
     def unbuffered(self) -> Backend:
         """The same backend, which answers a line before it reads the next."""
@@ -62,7 +79,7 @@ def process_windows(
         try:
             yield from process(window, done)
         except LineError as error:
-            raise UserError(f"line {done + error.row + 1}: {error}") from error
+            raise StreamError(done + error.row, str(error)) from error
         done += len(window)
 
 

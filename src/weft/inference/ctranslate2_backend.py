@@ -31,8 +31,11 @@ from weft.decoding.constraints.request import Request
 from weft.inference.backends import batch_by_length
 from weft.inference.capabilities import CTranslate2Precision, CTranslate2Search
 from weft.inference.export.ctranslate2_converter import WeightBits, convert_to_ctranslate2, token_names
+from weft.inference.text_translator import source_language
 from weft.inference.translation import EMPTY_OUTPUT, Alternative, Translation
 from weft.text.lexical_shortlist import Shortlist
+from weft.text.sentences import SentenceSplitter
+from weft.text.tokenizer import Tokenizer
 
 BATCH_TOKENS = 512  # padding included; the activations of larger batches do not fit into the processor's cache
 LIMIT_BATCH_SIZE = 16  # lines at their length limit that are searched, or outputs that are scored, by one worker
@@ -79,8 +82,16 @@ class CTranslate2Backend:
     def source_codec(self) -> Codec:
         return self.model.source
 
+    @property
+    def target_tokenizer(self) -> Tokenizer:
+        return self.model.target
+
     def max_source_length(self) -> int:
         return self.model.max_source_length
+
+    def sentence_splitter(self, language: str | None) -> SentenceSplitter | None:
+        splits = bool(self.model.config["translate"]["split_sentences"])
+        return SentenceSplitter(language or source_language(self.model.config["data"])) if splits else None
 
     def unbuffered(self) -> CTranslate2Backend:
         return replace(self, buffer_size=1)

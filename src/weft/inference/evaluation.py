@@ -26,12 +26,12 @@ def evaluate_model(
     translations: list[Translation] = []
 
     def lines() -> Iterator[str]:
-        for translation in translator.stream(sources):
+        for translation in translator.for_text(split=False).stream(sources):
             translations.append(translation)
             yield f"{translation.text}\n"
 
     if output is None:
-        translations = translator.translate(sources)
+        translations = translator.translate(sources, split=False)
     else:
         write_lines(lines(), output)  # raises an error before the work if the file cannot be written
     truncated = [number for number, translation in enumerate(translations, 1) if translation.truncated]
@@ -99,7 +99,7 @@ def calibrate_model(
 ) -> CalibrationResult:
     """Translate the sources, compare with the references, and add the calibration to the model folder."""
     examples = read_examples(files)
-    translations = translator.translate(example_sources(translator, examples))
+    translations = translator.translate(example_sources(translator, examples), split=False)
     usable = [row for row, one in enumerate(translations) if one.alternatives[0].tokens]  # not blank, not failed
     outputs = [translations[row].alternatives[0] for row in usable]
     are_good = good([output.text for output in outputs], [examples.references[row] for row in usable])

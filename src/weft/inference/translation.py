@@ -1,22 +1,18 @@
-"""The result of translating a line, or a paragraph of several sentences; also as JSON. Must not import torch."""
+"""The result of translating a line of one or several sentences; also as JSON. Must not import torch."""
 
 from __future__ import annotations
 
 import json
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import islice
 from math import isfinite
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
-from weft.text.sentences import SegmentedLine, SentenceSplitter
 from weft.text.word_alignment import word_index_pairs
 
 if TYPE_CHECKING:
     from weft.decoding.constraints.constrained_decoding import ConstraintCheck
     from weft.inference.translation_analysis import TranslationAnalysis
-    from weft.text.span_patterns import SpanKind
+    from weft.text.span_patterns import Span, SpanKind
     from weft.text.word_alignment import WordLink
 
 MAX_REPR_CHARACTERS = 60  # of a line in a repr
@@ -42,12 +38,19 @@ EMPTY_OUTPUT = Alternative("", 0.0, (), (), finished=True)  # of a blank line
 FAILED_OUTPUT = Alternative("", float("-inf"), (), (), finished=False)  # no output has a probability: broken weights
 
 
+SpanMethod: TypeAlias = Literal["copy", "tags", "search", "alignment", "split"]
+
+
 class ProtectedSpan(NamedTuple):
-    """A copied span of the source. method: a constraint of the search, or the line was split there and joined again."""
+    """A copied span of the source, and how its place was found.
+
+    method: copy: it is at the start or end of the sentence. tags: the model placed its tag. search: likewise, in a
+    search that required all tags. alignment: by word alignment. split: the sentence was cut there.
+    """
 
     kind: SpanKind
     text: str
-    method: Literal["search", "split"]
+    method: SpanMethod
 
 
 class AttentionWeights(NamedTuple):
@@ -68,7 +71,10 @@ class TokenCandidate(NamedTuple):
 class Translation:
     """The result for a line. `alternatives` is the n-best list; its first entry is the translation.
 
-    The fields after `protected` describe the first alternative; they are set on request and if the model provides
+    spans: the protected ones in the text. sentences: of a line that has several; the line has the alternatives,
+    constraints and word alignments of all of them, everything else is only in `sentences`.
+
+    The fields after `sentences` describe the first alternative; they are set on request and if the model provides
     them. `analysis` can compute more later, for instance in a notebook. It refers to the model, so that it is dropped
     when a translation is pickled or copied, and ignored by comparisons.
     """
@@ -78,6 +84,8 @@ class Translation:
     truncated: bool = False  # the line was longer than the model reads
     constraint_checks: tuple[ConstraintCheck, ...] = ()
     protected: tuple[ProtectedSpan, ...] = ()
+    spans: tuple[Span, ...] = ()
+    sentences: tuple[Translation, ...] = ()
     confidence: float | None = None  # the calibrated probability that the translation is good
     alignment: tuple[WordLink, ...] | None = None
     attention: AttentionWeights | None = None
@@ -116,6 +124,7 @@ class Translation:
             "alignment": None if self.alignment is None else self.aligned_words,
             "attention": None if self.attention is None else self.attention._asdict(),
             "top_tokens": candidates or None,
+            "sentences": [sentence.record() for sentence in self.sentences] or None,
         }
         return record | {name: value for name, value in optional.items() if value is not None}
 
@@ -132,59 +141,7 @@ class Translation:
         return {**self.__dict__, "analysis": None}
 
 
-@dataclass(frozen=True)
-class TranslatedParagraph:
-    """The result for a line of any number of sentences."""
-
-    layout: SegmentedLine
-    sentences: tuple[Translation, ...]
-
-    @property
-    def source(self) -> str:
-        return self.layout.fill(self.layout.sentences)
-
-    @property
-    def text(self) -> str:
-        return self.layout.fill([sentence.text for sentence in self.sentences])
-
-    @property
-    def constraint_checks(self) -> tuple[ConstraintCheck, ...]:
-        return tuple(check for sentence in self.sentences for check in sentence.constraint_checks)
-
-    @property
-    def truncated(self) -> bool:
-        """True if a sentence was longer than the model reads."""
-        return any(sentence.truncated for sentence in self.sentences)
-
-    def record(self) -> dict[str, object]:
-        """The JSON object of `--paragraphs --json`."""
-        return {"source": self.source, "text": self.text, "sentences": [one.record() for one in self.sentences]}
-
-
-def translate_paragraphs(
-    stream: Callable[[Iterable[str]], Iterator[Translation]], lines: Iterable[str], splitter: SentenceSplitter
-) -> Iterator[TranslatedParagraph]:
-    """Translate each sentence of each line with `stream`, and yield a line as soon as it is complete.
-
-    A line without a sentence requests the translation of an empty one, which costs nothing, so that no more lines wait
-    than `stream` reads ahead.
-    """
-    pending: deque[SegmentedLine] = deque()
-
-    def sentences() -> Iterator[str]:
-        for line in lines:
-            layout = splitter(line)
-            pending.append(layout)
-            yield from layout.sentences or [""]
-
-    translations = stream(sentences())
-    for first in translations:
-        layout = pending.popleft()
-        others = islice(translations, max(len(layout.sentences) - 1, 0))
-        yield TranslatedParagraph(layout, (first, *others) if layout.sentences else ())
-
-
-def format_line(result: Translation | TranslatedParagraph, *, as_json: bool) -> str:
+def format_line(result: Translation, *, as_json: bool) -> str:
     """A line of output: the text, or the JSON record."""
     return (json.dumps(result.record(), ensure_ascii=False) if as_json else result.text) + "\n"
 

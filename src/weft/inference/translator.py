@@ -1,17 +1,17 @@
 """The torch backend, for every model: encodes lines, batches them, searches with constraints, and returns
 translations. Used by translate, evaluate, serve and validation.
 
-The path of a line: `stream` reads a window of requests; `_translate_window` handles protected spans; `encode` makes an
-EncodedRequest (token ids and token constraints); `_translate` sorts them by length into batches; `search_batch` finds
-hypotheses; `_to_translation` converts these to text.
+The path of a line: `stream` reads a window of requests; `encode` makes an EncodedRequest (token ids and token
+constraints); `_translate` sorts them by length into batches; `search_batch` finds hypotheses; `_to_translation`
+converts these to text. Lines of several sentences, and with spans, go through `for_text` (text_translator.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, overload
 
 import numpy as np
 import torch
@@ -38,18 +38,19 @@ from weft.decoding.constraints.step_constraints import block_repeated_ngrams, en
 from weft.decoding.constraints.word_trie import WordListConstraint, restrict_to_words
 from weft.decoding.forced_decoding import forced_scores, token_alternatives
 from weft.decoding.search import FrameDecoder, Search
-from weft.inference.backends import batch_by_length, process_windows
+from weft.inference.backends import StreamError, batch_by_length, process_windows
 from weft.inference.ensemble import SINGLE_MODEL, Ensemble
 from weft.inference.mbr import MBRSelector
 from weft.inference.parallel_batches import BatchWorkers, cancellable_step, make_batch_workers
-from weft.inference.placeholders import translate_with_protected_spans
 from weft.inference.postprocessor import DEFAULT_OUTPUT, OutputOptions, Postprocessor, token_candidates
 from weft.inference.step_functions import model_steps, shortlist_steps
-from weft.inference.translation import EMPTY_OUTPUT, FAILED_OUTPUT, Translation, translate_paragraphs
+from weft.inference.text_translator import TextTranslator, source_language
+from weft.inference.translation import EMPTY_OUTPUT, FAILED_OUTPUT, Translation
 from weft.inference.translation_analysis import TranslationAnalysis
 from weft.metrics.calibration import Calibration
 from weft.text.lexical_shortlist import Shortlist
 from weft.text.sentences import SentenceSplitter
+from weft.text.tokenizer import Tokenizer
 
 UNCONSTRAINED = TokenConstraints()
 
@@ -89,26 +90,60 @@ class Translator:
 
     # Lines in, translations out
 
-    def translate(self, lines: Iterable[str | Request]) -> list[Translation]:
-        """Translate lines, in order. A Request has constraints on its translation."""
-        return list(self.stream(lines))
+    @overload
+    def translate(  # type: ignore[overload-overlap]  # a string is an iterable of strings, too
+        self, lines: str | Request, *, split: bool = True
+    ) -> Translation: ...
+
+    @overload
+    def translate(self, lines: Iterable[str | Request], *, split: bool = True) -> list[Translation]: ...
+
+    def translate(
+        self, lines: str | Request | Iterable[str | Request], *, split: bool = True
+    ) -> Translation | list[Translation]:
+        """Translate a text, or a list of texts, in order. A Request has constraints on its translation.
+
+        split: translate sentence by sentence, if the model was trained on sentences.
+        """
+        if isinstance(lines, str | Request):
+            return next(self.for_text(split=split).stream([lines]))
+        return list(self.for_text(split=split).stream(_check_lines(lines)))
+
+    def for_text(self, *, split: bool = True, language: str | None = None) -> TextTranslator:
+        """The translator for lines with several sentences and with spans.
+
+        split: into sentences, if the model was trained on such. language: a code such as en or pt-BR, whose rules split
+        sentences; None: that of the model.
+        """
+        return TextTranslator(self, lambda: self, self.sentence_splitter(language) if split else None)
 
     def stream(self, lines: Iterable[str | Request]) -> Iterator[Translation]:
-        """Translate lines as they are read; memory does not grow with their number."""
+        """Translate lines as they are read, each as one sentence without spans; memory does not grow with their number.
+
+        `for_text` handles spans and several sentences.
+        """
         size = codec_chunk_size(self.trained.source_tokenizer, self.settings.buffer_size)
         return process_windows(map(Request.of, lines), size, self._translate_window)
 
-    def translate_text(self, text: str, language: str = "en") -> str:
+    def translate_text(self, text: str, language: str | None = None) -> str:
         """Translate a text sentence by sentence; its lines and white space are kept.
 
-        language: a code such as en or pt-BR, whose rules split sentences.
+        language: a code such as en or pt-BR, whose rules split sentences; None: that of the model.
         """
-        lines = translate_paragraphs(self.stream, text.split("\n"), SentenceSplitter(language))
-        return "\n".join(line.text for line in lines)
+        return "\n".join(line.text for line in self.for_text(language=language).stream(text.split("\n")))
 
     @property
     def source_codec(self) -> Codec:
         return self.trained.source_tokenizer
+
+    @property
+    def target_tokenizer(self) -> Tokenizer:
+        return self.trained.target_tokenizer
+
+    def sentence_splitter(self, language: str | None) -> SentenceSplitter | None:
+        if not self.settings.split_sentences or self.source_codec.modality != "text":
+            return None
+        return SentenceSplitter(language or source_language(vars(self.trained.recipe.data)))
 
     def unbuffered(self) -> Translator:
         """The same translator, which answers a line before it reads the next."""
@@ -200,10 +235,10 @@ class Translator:
             return self.frame_decoder(self.trained.model.frames(source), limit)
         for encoded, max_length in zip(batch, limit.tolist(), strict=True):
             if encoded.constraints.min_length > max_length:
-                raise UserError(
-                    f"line {encoded.number + 1}: its constraints need {encoded.constraints.min_length} tokens, but its "
-                    f"output may have only {max_length}: request less, or raise translate.max_length_factor or "
-                    "translate.max_length_extra"
+                raise StreamError(
+                    encoded.number,
+                    f"its constraints need {encoded.constraints.min_length} tokens, but its output may have only "
+                    f"{max_length}: request less, or raise translate.max_length_factor or translate.max_length_extra",
                 )
         step, state = self._steps(batch)
         step, state = self._constrain(step, state, [one.constraints for one in batch], source.lengths(), limit)
@@ -258,11 +293,7 @@ class Translator:
 
     def _translate_window(self, requests: Sequence[Request], first: int) -> list[Translation]:
         """Translate lines of which the first has this number in the input."""
-        numbers = range(first, first + len(requests))
-        if not any(request.protect for request in requests):
-            return self._translate(requests, numbers)
-        with_alignment = self.output_options.alignment
-        return translate_with_protected_spans(requests, numbers, self._translate, self.can_satisfy, with_alignment)
+        return self._translate(requests, range(first, first + len(requests)))
 
     def _translate(self, requests: Sequence[Request], numbers: Sequence[int]) -> list[Translation]:
         """Translate lines with these numbers in the input, in batches of similar length."""
@@ -332,3 +363,14 @@ class Translator:
             return ()
         limit = self._max_length(encoded.rows[0])
         return check_constraints(encoded.request, encoded.constraints, tokens, text, limit, self._phrase_tokenizer)
+
+
+def _check_lines(lines: Iterable[str | Request]) -> Iterator[str | Request]:
+    """Yield the lines; raise TypeError unless each is a text or a request."""
+    expected = "expected a string, a Request, or a list of these"
+    if isinstance(lines, bytes | Mapping) or not isinstance(lines, Iterable):
+        raise TypeError(f"{expected}, got {type(lines).__name__}")
+    for number, line in enumerate(lines, 1):
+        if not isinstance(line, str | Request):
+            raise TypeError(f"{expected}, got {type(line).__name__} as number {number} of the list")
+        yield line

@@ -29,7 +29,7 @@ from weft.data.corpus import Corpus
 from weft.data.data_config import DataConfig
 from weft.data.hashes import hash_file
 from weft.data.text_files import read_lines, require_regular_file
-from weft.inference.backends import Backend, BackendOptions, select_backend
+from weft.inference.backends import BackendOptions, select_backend
 from weft.inference.loader import load_translator
 from weft.inference.shortlist_training import DEFAULT_MAX_PAIRS, DEFAULT_SHORTLIST_SIZE, train_shortlist
 from weft.models.build import build_model
@@ -144,7 +144,8 @@ def translate_with_teacher(
             raise UserError(f"{folder.path}: another process is making this student; stop it first, or wait.")
         selected = select_backend(teacher, BackendOptions("auto", None, None, (), device=device), lambda: translator)
         display.print(f"backend: {selected.reason}")
-        return write_transfer_set(folder, translator.trained.recipe.data, selected.backend, transfer_set, display)
+        translate = text_translator(selected.backend, lambda: translator)
+        return write_transfer_set(folder, translator.trained.recipe.data, translate, transfer_set, display)
 
 
 def prepare_student(
@@ -223,7 +224,11 @@ def validation_files(recipe: Recipe) -> list[Path]:
 
 
 def write_transfer_set(
-    folder: StudentFolder, data: DataConfig, backend: Backend, transfer_set: TransferSet, display: ProgressDisplay
+    folder: StudentFolder,
+    data: DataConfig,
+    translate: Callable[[Sequence[str]], Iterable[str]],
+    transfer_set: TransferSet,
+    display: ProgressDisplay,
 ) -> bool:
     """Write the teacher's translations, and its held-out validation pairs if needed; return False if interrupted."""
     train, valid = folder.pairs("train"), folder.pairs("valid")
@@ -233,7 +238,7 @@ def write_transfer_set(
         return True
     count = transfer_set.count_lines()
     display.print(f"the teacher translates {transfer_set.description}: {count:,} lines")
-    translate, report = text_translator(backend), make_progress_reporter(count, display)
+    report = make_progress_reporter(count, display)
     try:
         translate_in_parts(transfer_set.lines, translate, folder.pairs_folder, data.fields, report)
     except KeyboardInterrupt:

@@ -157,7 +157,7 @@ def score_model(
         metrics = recipe.train.validation.metrics or DEFAULT_METRICS
         for name, rows in pairs.items():
             sources, references = [source for source, _ in rows], [[target] for _, target in rows]
-            outputs = [translation.text for translation in translator.translate(sources)]
+            outputs = [translation.text for translation in translator.translate(sources, split=False)]
             scores[name] = evaluate_with_intervals(Segments(outputs, references, sources), metrics)
     return {name: [score_to_dict(score) for score in found] for name, found in scores.items()}
 

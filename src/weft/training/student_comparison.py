@@ -16,6 +16,7 @@ from weft.core.formatting import pluralize
 from weft.inference.backends import Backend, BackendOptions, make_ctranslate2_backend, reasons_against_ctranslate2
 from weft.inference.capabilities import CTranslate2Precision
 from weft.inference.loader import load_translator
+from weft.inference.text_translator import TextTranslator
 from weft.inference.translator import Translator
 from weft.metrics.corpus_metrics import evaluate_with_intervals
 from weft.metrics.score_report import align_columns, format_score_value, score_to_dict
@@ -92,13 +93,14 @@ def build_system(name: str, model: ModelFolder, device: str, *, shortlist: bool 
         f"{label}, shortlist" if shortlist else label,
         "torch, float32" if use_torch else f"ctranslate2, {COMPARISON_PRECISION}",
         (model.path / WEIGHTS_FILE).stat().st_size if use_torch else converted_size(model),
-        text_translator(backend),
+        text_translator(backend, load_torch),
         lambda lines: int(model.target.encode_rows(lines).lengths.sum()) + len(lines),
     )
 
 
-def text_translator(backend: Backend) -> Callable[[Sequence[str]], list[str]]:
-    return lambda lines: [translation.text for translation in backend.stream(lines)]
+def text_translator(backend: Backend, load_torch: Callable[[], Translator]) -> Callable[[Sequence[str]], list[str]]:
+    translator = TextTranslator(backend, load_torch)
+    return lambda lines: [translation.text for translation in translator.stream(lines)]
 
 
 def converted_size(model: ModelFolder) -> int:

@@ -64,7 +64,7 @@ class Validator:
             trained, settings.search(), self.recipe.translate, self.frame_decoder, self.word_list, self.ensemble
         )
         sources = [source for source, _ in self.pairs]
-        outputs = [translation.text for translation in translator.translate(sources)]
+        outputs = [translation.text for translation in translator.translate(sources, split=False)]
         lines = Segments(outputs, [[target] for _, target in self.pairs], sources)
         scores = {score.name: score.value for score in evaluate(lines, settings.metrics)}
         examples = [{"source": s, "target": t, "output": o} for (s, t), o in zip(self.pairs[:3], outputs, strict=False)]

@@ -78,7 +78,7 @@ def frame_posteriors(translator: Translator, line: str, target: str | None = Non
     source = source.to(trained.device)
     frames = trained.model.frames(source)
     if target is None:
-        path, text = frames.log_probs[0].argmax(-1).tolist(), translator.translate([line])[0].text
+        path, text = frames.log_probs[0].argmax(-1).tolist(), next(translator.stream([line])).text
     else:
         if unknown := trained.target_tokenizer.unknown_substrings(target):
             raise UserError(f"--target: {quote_all(unknown)} is not in the vocabulary of this model")

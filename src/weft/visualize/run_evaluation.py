@@ -161,7 +161,7 @@ def evaluate_translations(
     """Translate the lines and score the translations; `name` is the name of the system in the report."""
     settings, model = translator.trained.recipe.translate, translator.trained.model
     sources, references = [source for source, _ in held_out.pairs], [[target] for _, target in held_out.pairs]
-    translations = translator.translate(sources)
+    translations = translator.translate(sources, split=False)
     outputs = SystemOutput(name, [translation.text for translation in translations])
     best_metric = [validation.best_metric] if validation.best_metric in METRICS else []
     metrics = tuple(dict.fromkeys([*best_metric, *validation.metrics])) or DEFAULT_METRICS

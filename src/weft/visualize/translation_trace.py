@@ -52,10 +52,10 @@ def trace_translation(translator: Translator, sentence: str | Request) -> tuple[
     """Translate a sentence or a request; also return the input that makes the model produce it by teacher forcing."""
     request = Request.of(sentence)
     source, remarks = encode_source(translator, request)
-    [translation] = translator.translate([request])
+    [translation] = translator.stream([request])
     if translation.analysis is None:
         raise UserError(
-            "there is no single output to inspect: the line was split at protected spans, or the model gives every "
+            "there is no single output to inspect: the model gives every "
             "output probability 0, because its weights are broken; train it again"
         )
     target, title = [*translation.analysis.tokens, EOS], (request.text, f"→ {translation.text}")

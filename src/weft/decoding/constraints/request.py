@@ -7,14 +7,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from weft.core.errors import UserError
 from weft.core.formatting import did_you_mean, quote
-from weft.text.span_patterns import SpanKind, parse_span_kinds
-
-if TYPE_CHECKING:
-    from weft.decoding.constraints.glossary import Glossary
+from weft.text.span_patterns import Span, SpanKind, parse_span_kinds
 
 EXAMPLE = '{"text": "A house.", "include": ["Haus"]}'
 
@@ -30,7 +27,8 @@ class Request:
     - ordered: how many of the first phrases of `include` must appear in this order.
     - exclude: phrases that the translation does not contain.
     - vocabulary: words whose tokens the translation consists of; None: any tokens.
-    - protect: kinds of spans of the text that are copied unchanged (text/span_patterns.py).
+    - protect: kinds of spans that are found in the text and copied unchanged (text/span_patterns.py); None: by default.
+    - spans: parts of the text that are copied unchanged because a document format says so.
     """
 
     text: str
@@ -40,7 +38,8 @@ class Request:
     ordered: int = 0
     exclude: tuple[str, ...] = ()
     vocabulary: tuple[str, ...] | None = None
-    protect: tuple[SpanKind, ...] = ()
+    protect: tuple[SpanKind, ...] | None = None
+    spans: tuple[Span, ...] = ()
 
     @classmethod
     def of(cls, line: str | Request) -> Request:
@@ -57,14 +56,13 @@ class Request:
 class RequestReader:
     """Turns input lines into requests.
 
-    glossary, prefix, protect: constraints on all lines except blank ones. as_json: each line is a JSON object with its
-    own constraints; its own prefix and protected kinds override those for all lines.
+    prefix, protect: for all lines except blank ones. as_json: each line is a JSON object with its own constraints; its
+    own prefix and protected kinds override those for all lines.
     """
 
-    glossary: Glossary | None = None
     prefix: str = ""
     as_json: bool = False
-    protect: tuple[SpanKind, ...] = ()
+    protect: tuple[SpanKind, ...] | None = None
 
     def __call__(self, lines: Iterable[str]) -> Iterator[Request]:
         requests = parse_requests(lines) if self.as_json else map(Request, lines)
@@ -73,9 +71,8 @@ class RequestReader:
     def _add_constraints(self, request: Request) -> Request:
         if not request.text.strip():
             return request
-        if self.prefix or self.protect:
-            request = replace(request, prefix=request.prefix or self.prefix, protect=request.protect or self.protect)
-        return request if self.glossary is None else self.glossary.apply(request)
+        protect = self.protect if request.protect is None else request.protect
+        return replace(request, prefix=request.prefix or self.prefix, protect=protect)
 
 
 PLAIN_READER = RequestReader()
@@ -98,7 +95,7 @@ def parse_request(line: str) -> Request:
         raise UserError(f"not JSON ({error}). Write one object per line, such as {EXAMPLE}") from None
     if not isinstance(node, dict):
         raise UserError(f"expected a JSON object with the text to translate, such as {EXAMPLE}")
-    known = [field.name for field in fields(Request)]
+    known = [field.name for field in fields(Request) if field.name != "spans"]
     for name in node:
         if name not in known:
             hint = did_you_mean(name, known)
@@ -115,9 +112,8 @@ def request_from_dict(node: dict[str, Any]) -> Request:
         raise UserError(f'"ordered" must be true or false, got {quote(ordered)}')
     if ordered and not include:
         raise UserError('"ordered" needs phrases in "include", which is missing')
-    protect = _phrases_field(node, "protect")
     try:
-        kinds = parse_span_kinds(protect)
+        kinds = None if node.get("protect") is None else parse_span_kinds(_phrases_field(node, "protect"))
     except UserError as error:
         raise UserError(f'"protect": {error}') from error
     return Request(
