@@ -12,6 +12,8 @@ from weft.documents.markdown import MARKDOWN_FORMAT
 from weft.documents.subtitles import SRT_FORMAT, VTT_FORMAT
 
 FORMATS: tuple[DocumentFormat, ...] = (MARKDOWN_FORMAT, SRT_FORMAT, VTT_FORMAT)
+BINARY_FORMATS = frozenset({"docx"})  # not for a terminal
+COMPRESSED_SUFFIXES = (".gz", ".bz2", ".xz")
 AMBIGUOUS_SUFFIXES = ("", ".txt", ".xml", ".json", ".text")  # the content decides
 UNSUPPORTED_SUFFIXES: Mapping[str, str] = {  # what to do instead
     ".doc": "Save it as .docx",
@@ -73,18 +75,29 @@ def format_by_name(name: str) -> DocumentFormat:
 def find_format(name: PurePath | str, content: bytes) -> DocumentFormat | None:
     """Return the format of a file, or None if it is plain text: lines to translate.
 
-    The suffix decides; the content, where several formats have the suffix or none. Raise UserError for files whose
-    format is known, but not supported, and for binary files.
+    The suffix decides; the content, where several formats have the suffix, or it tells nothing. content: the file, or
+    its start. Raise UserError for files whose format is known, but not supported, and for binary files.
     """
-    suffix = PurePath(name).suffix.lower()
+    path = PurePath(name)
+    suffix = path.suffix.lower()
+    if suffix in COMPRESSED_SUFFIXES:
+        _check_compressed(path)
+        return None
     named = [one for one in FORMATS if suffix in one.suffixes]
     if len(named) == 1 and suffix not in AMBIGUOUS_SUFFIXES:
         return named[0]
-    candidates = named if named and suffix not in AMBIGUOUS_SUFFIXES else FORMATS
+    candidates = FORMATS if suffix in AMBIGUOUS_SUFFIXES else named
     found = next((one for one in candidates if one.matches(content)), None)
     if found is None:
         _check_plain_text(name, suffix, content)
     return found
+
+
+def _check_compressed(path: PurePath) -> None:
+    """Raise UserError if a compressed file is a document; a compressed text file is read as lines."""
+    suffix = PurePath(path.stem).suffix.lower()
+    if suffix in UNSUPPORTED_SUFFIXES or any(suffix in one.suffixes for one in FORMATS) or suffix == ".tar":
+        raise UserError(f"{path}: a compressed document cannot be translated. Decompress it first.")
 
 
 def _check_plain_text(name: PurePath | str, suffix: str, content: bytes) -> None:
