@@ -95,7 +95,7 @@ def report_lines(path: Path, report: "DocumentReport") -> list[str]:
 
     skipped = [f"{count:,} {reason}" for reason, count in report.skipped.items()]
     skipped += [f"{len(report.rejected):,} left as they were"] * bool(report.rejected)
-    lines = [f"{path}: {', '.join([f'{pluralize(report.translated, "text")} translated', *skipped])}"]
+    lines = [f"{path}: {', '.join([f'{report.translated:,} translated', *skipped])}"]
     lines += [f"{path}, {unit.location}: not translated: {reason}" for unit, reason in report.rejected[:MAX_LISTED]]
     if report.truncated:
         places = ", ".join(unit.location for unit in report.truncated[:MAX_LISTED])
