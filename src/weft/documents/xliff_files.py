@@ -26,6 +26,7 @@ ATTRIBUTE = re.compile(rb"""\s+([^\s=]+)\s*=\s*("[^"]*"|'[^']*')""")
 INDENTATION = re.compile(rb"\r?\n[ \t]*\Z")
 UNTRANSLATED_STATES = {"new", "needs-translation", "initial"}
 APPROVED_STATES = {"final", "signed-off"}
+PARTNERS = {"ept": "bpt", "ex": "bx", "ec": "sc", "em": "sm"}
 MACHINE_STATES_1: Mapping[str, str] = {"state": "needs-review-translation", "state-qualifier": "mt-suggestion"}
 
 
@@ -83,16 +84,16 @@ class XliffDocument:
 
     def fill(self, translations: Sequence[MarkedText | None]) -> FilledDocument:
         edits, rejected = Edits(self.source.content), list[tuple[Unit, str]]()
-        waiting = iter(translations)
+        slots = [slot for target in self.targets for slot in target.slots]
+        rendered = dict[Slot, bytes]()
+        for slot, translation in zip(slots, translations, strict=True):
+            try:
+                if translation is not None:
+                    rendered[slot] = render_inline(self.source, slot.content, translation)
+            except ValueError as error:
+                rejected.append((slot.unit, str(error)))
         for target in self.targets:
-            rendered = dict[Slot, bytes]()
-            for slot, translation in zip(target.slots, waiting, strict=False):
-                try:
-                    if translation is not None:
-                        rendered[slot] = render_inline(self.source, slot.content, translation)
-                except ValueError as error:
-                    rejected.append((slot.unit, str(error)))
-            if rendered:
+            if any(slot in rendered for slot in target.slots):
                 self._write_target(edits, target, rendered)
         if edits:
             self._write_languages(edits)
@@ -107,8 +108,7 @@ class XliffDocument:
         inner = template.render(target.template.inner_first, target.template.inner_end)
         states = MACHINE_STATES_1 if self.version.number == 1 else {}
         after = target.after
-        name = content[after.first + 1 : after.inner_first].split(b">")[0].split()[0].rstrip(b"/")
-        name = name[: -len(after.name)] + b"target"
+        name = content[after.first : after.inner_first].partition(after.name.encode())[0][1:] + b"target"  # with prefix
         if target.element is not None:
             start = set_attributes(content[target.element.first : target.element.inner_first], states)
             start = start.removesuffix(b"/>").rstrip() + b">" if start.endswith(b"/>") else start
@@ -159,14 +159,16 @@ def inline_role(element: XmlElement) -> InlineRole:
         return InlineRole("transparent" if attributes.get("mtype") == "seg" else "element")
     if name in ("g", "pc"):
         return InlineRole("element")
-    key = attributes.get("rid") or attributes.get("id", "")
+    identity = attributes.get("id", "")
     match name:
-        case "bpt" | "bx" | "sc" | "sm":
-            return InlineRole("open", f"{name[0]}{attributes.get('id', '') if name[0] == 's' else key}")
+        case "bpt" | "bx":
+            return InlineRole("open", f"{name} {attributes.get('rid') or identity}")
         case "ept" | "ex":
-            return InlineRole("close", f"b{key}")
+            return InlineRole("close", f"{PARTNERS[name]} {attributes.get('rid') or identity}")
+        case "sc" | "sm":
+            return InlineRole("open", f"{name} {identity}")
         case "ec" | "em":
-            return InlineRole("close", f"s{attributes.get('startRef', '')}")
+            return InlineRole("close", f"{PARTNERS[name]} {attributes.get('startRef', '')}")
     return InlineRole("single")
 
 
@@ -247,8 +249,9 @@ class _XliffReader:
             raise DocumentError(f"has a {container.name} without source: line {container.line}. Repair the file.")
         segmented = container.find("seg-source") if self.version.number == 1 else None
         segments = _segments(segmented) if segmented is not None else {}
-        if (status := self._status(container)) == "approved" or not source.text().strip():
-            self.skipped[status if status == "approved" else "empty"] += 1
+        status = self._status(container)
+        if status == "approved" or not source.text().strip():
+            self.skipped["approved" if status == "approved" else "empty"] += 1
             return None
         after = source if segmented is None else segmented
         target_segments = _segments(target) if target is not None and status == "translated" else {}
@@ -266,13 +269,14 @@ class _XliffReader:
     def _status(self, container: XmlElement) -> str:
         """Return "untranslated", "translated" or "approved"."""
         target = container.find("target")
-        if target is None or not any(target.text().strip() or True for _ in target.children):
-            return "untranslated"
-        state = (target if self.version.number == 1 else container).attributes.get("state", "")
+        holder = target if self.version.number == 1 else container
+        state = holder.attributes.get("state", "") if holder is not None else ""
         if container.attributes.get("approved") == "yes" or state in APPROVED_STATES:
             return "approved"
-        is_blank = not target.text().strip() and not any(e.name != "mrk" for e in target.elements())
-        return "untranslated" if state in UNTRANSLATED_STATES or is_blank else "translated"
+        if target is None or state in UNTRANSLATED_STATES:
+            return "untranslated"
+        has_content = bool(target.text().strip()) or any(child.name != "mrk" for child in target.elements())
+        return "translated" if has_content else "untranslated"
 
     def _segment_slots(self, segments: dict[str, XmlElement], targets: dict[str, XmlElement]) -> Iterator[Slot]:
         for mid, segment in segments.items():
@@ -312,4 +316,4 @@ def is_xliff(content: bytes) -> bool:
     return re.search(rb"<(?:[\w.-]+:)?xliff[\s>]", content[:5000].replace(b"\0", b"")) is not None
 
 
-XLIFF = DocumentFormat("xliff", "XLIFF", (".xlf", ".xliff", ".mxliff", ".sdlxliff", ".mqxliff"), is_xliff, open_xliff, read_xliff_pairs)
+XLIFF = DocumentFormat("xliff", "XLIFF", (".xlf", ".xliff"), is_xliff, open_xliff, read_xliff_pairs)

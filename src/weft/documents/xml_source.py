@@ -26,7 +26,7 @@ DECLARED_ENCODING = re.compile(rb"""\s*<\?xml[^>]{0,200}?encoding\s*=\s*["']([A-
 ILLEGAL_CHARACTER = re.compile("[^\t\n\r\\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class XmlElement:
     """An element from `first` to before `end`; its content lies from `inner_first` to before `inner_end`.
 
