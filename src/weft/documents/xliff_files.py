@@ -213,7 +213,9 @@ class _XliffReader:
         elements = _language_elements(root, version)
         matching = [element for element in elements if self._has_languages(element)]
         if elements and not matching:
-            found = [f"{e.attributes.get(version.source, '')} to {e.attributes.get(version.target, '')}" for e in elements]
+            found = [
+                f"{e.attributes.get(version.source, '')} to {e.attributes.get(version.target, '')}" for e in elements
+            ]
             raise DocumentError(
                 f"is not from {quote(self.options.source)} to {quote(self.options.target)}, but "
                 f"{quote_all(sorted(set(found))[:10])}. Translate it with a model of these languages, or correct it."

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple, TypeAlias
 
-from weft.documents.inline_tags import LOST_TAGS, Tag, mark_tags, match_tags
+from weft.documents.inline_tags import Tag, mark_tags, match_tags
 from weft.documents.xml_source import ILLEGAL_CHARACTER, XmlElement, XmlMarkup, XmlSource, XmlText
 from weft.text.marked_text import MarkedText
 
@@ -92,10 +92,6 @@ def _element_parts(content: bytes, element: XmlElement, roles: InlineRoles) -> I
 def render_inline(source: XmlSource, content: InlineContent, translation: MarkedText) -> bytes:
     """Spell a translation as content of an element; raise ValueError with the reason if it is not possible."""
     parts = match_tags(content.marked, translation)
-    if parts is None:
-        raise ValueError(LOST_TAGS)
-    if not translation.text.strip():
-        raise ValueError("the translation is empty")
     texts = [content.before, *parts, content.after]
     if any(isinstance(part, str) and ILLEGAL_CHARACTER.search(part) for part in texts):
         raise ValueError("the translation has a control character, which XML cannot contain")
