@@ -26,10 +26,11 @@ from weft.text.marked_text import MarkedText
 
 MAX_HTML_BYTES = 2**26
 # Phrasing content; every other element, also one that HTML does not define, cuts the text.
-INLINE_ELEMENTS = frozenset(
-    "a abbr acronym b bdi bdo big br cite code data del dfn em font i img ins kbd label mark math nobr q rp rt ruby s samp"
-    " small span strike strong sub sup time tt u var wbr".split()
+INLINE_NAMES = (
+    "a abbr acronym b bdi bdo big br cite code data del dfn em font i img ins kbd label mark math nobr q rp rt ruby s"
+    " samp small span strike strong sub sup time tt u var wbr"
 )
+INLINE_ELEMENTS = frozenset(INLINE_NAMES.split())
 UNTRANSLATED_ELEMENTS = frozenset({"code", "kbd", "math", "pre", "samp", "svg", "var"})
 GRAPHICS = frozenset({"svg"})
 TRANSLATED_ATTRIBUTES = frozenset({"alt", "aria-label", "placeholder", "title"})
