@@ -123,7 +123,9 @@ class _ExpressionParser:
     def expect(self, token: str) -> None:
         if not self._accept(token):
             found = self._tokens[self._next] or "the end"
-            raise DocumentError(f"Plural-Forms of the header: {token or 'the end'} is expected, not {found}. Correct it")
+            raise DocumentError(
+                f"Plural-Forms of the header: {token or 'the end'} is expected, not {found}. Correct it"
+            )
 
     def _accept(self, token: str) -> bool:
         is_next = self._tokens[self._next] == token
@@ -163,7 +165,9 @@ class _ExpressionParser:
             self._next += 1
             return lambda n: n
         if not token.isdigit():
-            raise DocumentError(f"Plural-Forms of the header: a number is expected, not {token or 'the end'}. Correct it")
+            raise DocumentError(
+                f"Plural-Forms of the header: a number is expected, not {token or 'the end'}. Correct it"
+            )
         self._next += 1
         value = int(token)
         return lambda n: value
@@ -174,7 +178,5 @@ class _ExpressionParser:
         return self._parse_unary(depth + 1)
 
 
-def _combine(
-    function: Callable[[int, int], int], left: PluralExpression, right: PluralExpression
-) -> PluralExpression:
+def _combine(function: Callable[[int, int], int], left: PluralExpression, right: PluralExpression) -> PluralExpression:
     return lambda n: function(left(n), right(n))
