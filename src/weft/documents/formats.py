@@ -8,10 +8,15 @@ from pathlib import PurePath
 from weft.core.errors import UserError
 from weft.core.formatting import did_you_mean, quote
 from weft.documents.document import DocumentFormat
+from weft.documents.docx_files import DOCX
+from weft.documents.html_files import HTML
 from weft.documents.markdown import MARKDOWN_FORMAT
+from weft.documents.po_files import PO_FORMAT
 from weft.documents.subtitles import SRT_FORMAT, VTT_FORMAT
+from weft.documents.tmx_files import TMX
+from weft.documents.xliff_files import XLIFF
 
-FORMATS: tuple[DocumentFormat, ...] = (MARKDOWN_FORMAT, SRT_FORMAT, VTT_FORMAT)
+FORMATS: tuple[DocumentFormat, ...] = (PO_FORMAT, XLIFF, TMX, SRT_FORMAT, VTT_FORMAT, MARKDOWN_FORMAT, HTML, DOCX)
 BINARY_FORMATS = frozenset({"docx"})  # not for a terminal
 COMPRESSED_SUFFIXES = (".gz", ".bz2", ".xz")
 AMBIGUOUS_SUFFIXES = ("", ".txt", ".xml", ".json", ".text")  # the content decides
