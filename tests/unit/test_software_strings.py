@@ -12,7 +12,6 @@ from weft.core.errors import UserError
 from weft.data.datasets import wheels
 from weft.data.datasets.catalog import SOFTWARE_STRINGS, DatasetInfo
 from weft.data.datasets.download import download_dataset
-from weft.data.datasets.gettext_catalogs import CatalogMessage
 from weft.data.datasets.software_strings import (
     LOCALES,
     ProjectSplitter,
@@ -20,7 +19,6 @@ from weft.data.datasets.software_strings import (
     SplitName,
     catalog_pairs,
     file_name,
-    message_pairs,
     placeholder_rows,
     sentence_key,
     strip_accelerators,

@@ -49,6 +49,13 @@ def translate(
     ] = None,
     text: Annotated[str | None, typer.Option(metavar="TEXT", help="A text to translate.")] = None,
     output: OutputOption = None,
+    file_format: Annotated[
+        str | None,
+        typer.Option("--format", metavar="NAME", help="The format of INPUT, such as po or markdown; text: lines."),
+    ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Also translate the texts of a document that have a translation.")
+    ] = False,
     interactive: Annotated[
         bool, typer.Option("--interactive", "-i", help="Type sentences, see probabilities, and choose other words.")
     ] = False,
@@ -110,7 +117,13 @@ def translate(
     device: DeviceOption = "auto",
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Report the backend and why it was chosen.")] = False,
 ) -> None:
-    """Translate text, one output line per input line."""
+    """Translate text, one output line per input line, or a document, whose format is kept."""
+    from weft.cli.document_translation import (
+        check_document_options,
+        language_options,
+        recognize_document,
+        translate_document_file,
+    )
     from weft.core.files import check_output_files
     from weft.core.lazy import Lazy
     from weft.inference.backends import BackendOptions, select_backend
@@ -124,7 +137,7 @@ def translate(
     others: dict[str, object] = {"INPUT": source, "--text": text, "--output": output, "--interactive": interactive}
     others |= {"--no-split": no_split, "--language": language, "--attention": attention, "--top-tokens": top_tokens}
     others |= {"--dictionary": dictionary, "--precision": precision, "--backend ctranslate2": backend == "ctranslate2"}
-    others |= {"--protect": protect}
+    others |= {"--protect": protect, "--format": file_format, "--overwrite": overwrite}
     _check_combination(needs_torch | others)
     input_file, given_text = _input_of(source, text)
     inputs = [file for file in (glossary, dictionary) if file is not None]
@@ -156,8 +169,17 @@ def translate(
         text_options = {"--json-input": json_input, "--glossary": glossary, "--protect": protect}
         text_options |= {"--text": given_text, "--no-split": no_split, "--language": language}
         refuse_options("this model reads images", text_options, "for text")
+    is_document = selected.source_codec.modality == "text" and given_text is None and not json_input
+    document = recognize_document(input_file, file_format) if is_document else None
     splitter = None if no_split else find_splitter(selected, language)
-    translator = TextTranslator(selected, loaded, splitter, glossary=terms)
+    translator = TextTranslator(selected, loaded, splitter, reader.protect, glossary=terms)
+    if document is not None:
+        line_options = {"--json": json, "--alignments": alignments, "--prefix": prefix}
+        document_file = check_document_options(document, input_file, output, line_options)
+        document_options = language_options(model, overwrite=overwrite)
+        translate_document_file(translator, document_file, document, document_options, output)
+        return
+    refuse_options("the input is lines of text", {"--overwrite": overwrite}, "for documents")
     lines = iter(given_text.split("\n")) if given_text is not None else read_sources(selected.source_codec, input_file)
     if given_text is None and input_file is None and sys.stdin.isatty():
         translator = translator.unbuffered()  # a person who types lines gets each answer at once
@@ -188,13 +210,15 @@ def _check_combination(options: Mapping[str, object]) -> None:
 
     if options["--interactive"]:
         files = select("INPUT", "--text", "--output", "--no-split", "--language", "--json", "--json-input")
-        files |= select("--alignments", "--attention", "--top-tokens")
+        files |= select("--alignments", "--attention", "--top-tokens", "--format", "--overwrite")
         refuse_options("--interactive reads from the terminal", files, "for files and programs")
         backends = select("--backend ctranslate2", "--precision")
         refuse_options("--interactive needs the torch backend", backends, "for another backend")
         refuse_options("--interactive shows single outputs", select("--protect"), "for lines with spans")
     if options["--text"] is not None:
-        refuse_options("--text is the text to translate", select("INPUT"), "another one")
+        refuse_options("--text is the text to translate", select("INPUT", "--format", "--overwrite"), "for files")
+    if options["--json-input"]:
+        refuse_options("--json-input reads lines", select("--format", "--overwrite"), "for documents")
     require_option("--json or --interactive", options["--json"] or options["--interactive"], select("--n-best"))
     require_option("--json", options["--json"], select("--attention", "--top-tokens"))
     require_option("--replace-unknown", options["--replace-unknown"], select("--dictionary"))

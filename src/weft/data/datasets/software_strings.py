@@ -12,10 +12,11 @@ from typing import Literal, NamedTuple, TypeAlias
 from unicodedata import category
 
 from weft.data.corpus import normalize_words
-from weft.data.datasets.gettext_catalogs import CatalogMessage, read_mo, read_po, unescape_strings
+from weft.data.datasets.mo_files import read_mo
 from weft.data.datasets.hash_split import DatasetTables
 from weft.data.datasets.wheels import DatasetWheel, WheelMember
 from weft.data.pair_files import LinePair
+from weft.documents.po_entries import CatalogMessage, message_pairs, read_messages
 
 SplitName: TypeAlias = Literal["train", "valid", "test"]
 SPAN = re.compile(  # of its own, since a change would move strings between the splits
@@ -26,7 +27,6 @@ SPAN = re.compile(  # of its own, since a change would move strings between the 
     r"|&(?:[A-Za-z][A-Za-z0-9]*|\#[0-9]+|\#x[0-9A-Fa-f]+);"
 )
 URL = re.compile(r"(?:https?|ftp)://\S+")
-DEFAULT_COMMENT = re.compile(r'^Default: (".*")$', re.MULTILINE)
 LOCALES: Mapping[str, tuple[str, ...]] = {
     "de": ("de", "de_DE"),
     "fr": ("fr", "fr_FR"),
@@ -124,7 +124,7 @@ def file_name(table: str, language: str) -> str:
 def read_catalog(member: WheelMember) -> Iterator[CatalogMessage]:
     if member.name.endswith(".mo"):
         return read_mo(member.content, member.name)
-    return read_po(member.lines())
+    return read_messages(member.lines())
 
 
 def catalog_pairs(messages: Iterable[CatalogMessage], accelerator: str) -> Iterator[LinePair]:
@@ -136,24 +136,6 @@ def catalog_pairs(messages: Iterable[CatalogMessage], accelerator: str) -> Itera
                 source, target = strip_accelerators(source, target, accelerator)
             if target and is_text(source) and not any(category(char) == "Cc" for char in source + target):
                 yield source, target
-
-
-def message_pairs(message: CatalogMessage) -> list[LinePair]:
-    """Return the string with its translation, or singular and plural.
-
-    A language with one form has the same for both, which translates the plural. With three forms or more, none of
-    them translates the English plural for every number.
-    """
-    default = DEFAULT_COMMENT.search(message.comment)
-    source = unescape_strings([default[1]]) if default else message.source
-    match message.plural, message.translations:
-        case "", (translation, *_):
-            return [(source, translation)]
-        case plural, (translation,):
-            return [(plural, translation)]
-        case plural, (singular_form, plural_form):
-            return [(source, singular_form), (plural, plural_form)]
-    return []
 
 
 def is_text(source: str) -> bool:

@@ -1,4 +1,4 @@
-"""Translation catalogs: .mo files are read as the standard library reads them, .po files without fuzzy messages."""
+"""Compiled translation catalogs: .mo files are read as the standard library reads them."""
 
 import gettext
 import io
@@ -7,7 +7,8 @@ import struct
 import pytest
 
 from weft.core.errors import UserError
-from weft.data.datasets.gettext_catalogs import CatalogMessage, read_mo, read_po
+from weft.data.datasets.mo_files import read_mo
+from weft.documents.po_entries import CatalogMessage
 
 HEADER = {"": "Content-Type: text/plain; charset=UTF-8\nPlural-Forms: nplurals=2; plural=n != 1;\n"}
 
@@ -57,53 +58,3 @@ def test_truncated_mo_file_is_refused(size: int) -> None:
 def test_other_file_is_refused_as_mo() -> None:
     with pytest.raises(UserError, match="wrong first bytes"):
         list(read_mo(b"msgid " * 9, "x.mo"))
-
-
-PO = r"""# A comment
-msgid ""
-msgstr "Content-Type: text/plain; charset=UTF-8\n"
-
-#. Default: "Save"
-#: place.py:3
-msgid "label_save"
-msgstr "Speichern"
-
-#, python-format, fuzzy
-msgid "Not sure"
-msgstr "Unsicher"
-#, python-format
-msgctxt "menu"
-msgid ""
-"A \"long\" "
-"line"
-msgstr "Eine »lange« "
-"Zei\\le\t"
-
-msgid "%d file"
-msgid_plural "%d files"
-msgstr[0] "%d Datei"
-msgstr[1] "%d Dateien"
-
-msgid "Untranslated"
-msgstr ""
-
-#~ msgid "Old"
-#~ msgstr "Alt"
-msgid "Last"
-msgstr "Letzte"
-"""
-
-
-def test_po_file_is_read_without_header_fuzzy_and_obsolete_messages() -> None:
-    assert list(read_po(PO.split("\n"))) == [
-        CatalogMessage("label_save", "", ("Speichern",), 'Default: "Save"'),
-        CatalogMessage('A "long" line', "", ("Eine »lange« Zei\\le\t",)),
-        CatalogMessage("%d file", "%d files", ("%d Datei", "%d Dateien")),
-        CatalogMessage("Untranslated", "", ("",)),
-        CatalogMessage("Last", "", ("Letzte",)),
-    ]
-
-
-def test_escapes_of_po_files_are_replaced() -> None:
-    (message,) = read_po(['msgid "a"', r'msgstr "\x41\101\n\r\"\\n\q"'])
-    assert message.translations == ('AA\n\r"\\nq',)

@@ -1,0 +1,316 @@
+"""Paragraphs of WordprocessingML (ISO/IEC 29500-1, 17.3) as text with spans, and back."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import Literal, NamedTuple
+
+from weft.documents.edits import Edits
+from weft.documents.inline_tags import Tag, has_text, mark_tags, match_tags, trim_edges
+from weft.documents.xml_source import ILLEGAL_CHARACTER, XmlElement, XmlSource
+from weft.text.marked_text import MarkedText
+
+CONTAINERS = frozenset({"hyperlink", "ins", "moveTo", "smartTag", "customXml", "dir", "bdo"})
+DELETIONS = frozenset({"del", "moveFrom"})
+DROPPED = frozenset({"proofErr", "lastRenderedPageBreak", "softHyphen", "rPr", "pPr"})  # about the old text
+LANGUAGE_FORMATS = frozenset({"lang", "noProof"})  # differ between runs that look the same
+WORDS = frozenset({"fldSimple", "oMath", "oMathPara"})
+
+
+class Fragment(NamedTuple):
+    """A part of the file from `first` to before `end`. run_format: it goes into a run of its own, in this format."""
+
+    first: int
+    end: int
+    run_format: bytes | None = None
+
+
+class Item(NamedTuple):
+    """A part of a paragraph. text: of kind "text". format: of the run, without what does not change its look.
+
+    field: begin, separate or end of a complex field, or its instruction.
+    """
+
+    kind: Literal["text", "single", "word", "open", "close"]
+    fragments: tuple[Fragment, ...]
+    text: str = ""
+    format: bytes = b""
+    field: str = ""
+
+
+class Piece(NamedTuple):
+    """What a span of a paragraph stands for. format: of the text inside of a pair."""
+
+    kind: Literal["single", "word", "open", "close"]
+    fragments: tuple[Fragment, ...] = ()
+    format: bytes = b""
+
+
+class Paragraph(NamedTuple):
+    """A paragraph with text: its content lies from `first` to before `end`.
+
+    pieces: of its spans. before, after: what stands around the text. format: of text outside of pairs. deletions:
+    tracked ones, which follow the text.
+    """
+
+    marked: MarkedText
+    first: int
+    end: int
+    pieces: Sequence[Piece]
+    before: Sequence[str | Piece]
+    after: Sequence[str | Piece]
+    format: bytes
+    deletions: Sequence[Fragment]
+    prefix: str  # of the namespace
+
+
+def read_paragraph(source: XmlSource, element: XmlElement) -> Paragraph | None:
+    """Return a paragraph (w:p); None if it has no text."""
+    items = _join_fields(list(_items(source.content, element)))
+    base = _main_format(items)
+    parts, piece_list = _parts(items, base)
+    pieces = iter(piece_list)
+    whole = [part if isinstance(part, str) else next(pieces) for part in parts]
+    first, end = trim_edges(parts, lambda index: not isinstance(part := whole[index], str) and part.kind == "word")
+    kept = parts[first:end]
+    if not has_text(kept):
+        return None
+    before, after = whole[:first], whole[end:]
+    if isinstance(text := kept[0], str):
+        kept[0] = text.lstrip()
+        before.append(text[: len(text) - len(kept[0])])
+    if isinstance(text := kept[-1], str):
+        kept[-1] = text.rstrip()
+        after.insert(0, text[len(kept[-1]) :])
+    properties = element.find("pPr")
+    deletions = [Fragment(e.first, e.end) for e in element.elements() if e.name in DELETIONS]
+    return Paragraph(
+        mark_tags(kept),
+        element.inner_first if properties is None else properties.end,
+        element.inner_end,
+        [part for part in whole[first:end] if not isinstance(part, str)],
+        before,
+        after,
+        base,
+        deletions,
+        source.content[element.first + 1 : element.inner_first].partition(b"p")[0].decode(),
+    )
+
+
+def render_paragraph(source: XmlSource, paragraph: Paragraph, translation: MarkedText, edits: Edits[bytes]) -> bytes:
+    """Return the content of a translated paragraph; raise ValueError with the reason if it is not possible."""
+    matched = match_tags(paragraph.marked, translation)
+    if ILLEGAL_CHARACTER.search(translation.text):
+        raise ValueError("the translation has a control character, which XML cannot contain")
+    parts = [paragraph.pieces[part] if isinstance(part, int) else part for part in matched]
+    formats, rendered, prefix = [paragraph.format], list[bytes](), paragraph.prefix.encode()
+
+    def run(run_format: bytes, content: bytes) -> bytes:
+        return b"".join([b"<", prefix, b"r>", run_format, content, b"</", prefix, b"r>"])
+
+    for part in [*paragraph.before, *parts, *paragraph.after, Piece("single", tuple(paragraph.deletions))]:
+        if isinstance(part, str):
+            text = source.escape(part.replace("\n", " ")).encode()
+            content = b"".join([b"<", prefix, b't xml:space="preserve">', text, b"</", prefix, b"t>"])
+            rendered.append(run(formats[-1], content) if text else b"")
+            continue
+        if part.kind == "open":
+            formats.append(part.format)
+        elif part.kind == "close":
+            formats.pop()
+        for fragment in part.fragments:
+            content = edits.render(fragment.first, fragment.end)
+            rendered.append(content if fragment.run_format is None else run(fragment.run_format, content))
+    return b"".join(rendered)
+
+
+# --- Items -----------------------------------------------------------------------------------------------------------
+
+
+def _items(content: bytes, parent: XmlElement) -> Iterator[Item]:
+    """Yield what a paragraph, or an element around a part of it, contains."""
+    for element in parent.elements():
+        inner = element.find("sdtContent") if element.name == "sdt" else element
+        if element.name in DROPPED or (element.name in DELETIONS and parent.name == "p"):
+            continue
+        if element.name == "r":
+            yield from _run_items(content, element)
+        elif inner is not None and (element.name in CONTAINERS or element.name == "sdt"):
+            if inner.inner_end < inner.end:
+                yield Item("open", (Fragment(element.first, inner.inner_first),))
+                yield from _items(content, inner)
+                yield Item("close", (Fragment(inner.inner_end, element.end),))
+        else:
+            yield Item("word" if element.name in WORDS else "single", (Fragment(element.first, element.end),))
+
+
+def _run_items(content: bytes, run: XmlElement) -> Iterator[Item]:
+    properties = run.find("rPr")
+    whole = b"" if properties is None else content[properties.first : properties.end]
+    look = b"" if properties is None else _look(content, properties)
+    for element in run.elements():
+        fragments = (Fragment(element.first, element.end, whole),)
+        if element.name == "t":
+            yield Item("text", fragments, " ".join(element.text().splitlines()) or " ", look)
+        elif element.name == "noBreakHyphen":
+            yield Item("text", fragments, "\u2011", look)
+        elif element.name == "fldChar":
+            kind = next((value for key, value in element.attributes.items() if key.endswith("fldCharType")), "")
+            yield Item("single", fragments, field=kind)
+        elif element.name == "instrText":
+            yield Item("single", fragments, element.text(), field="instruction")
+        elif element.name not in DROPPED:
+            yield Item("single", fragments)
+
+
+def _look(content: bytes, properties: XmlElement) -> bytes:
+    """Return the format of a run without its language; nothing if nothing else is in it."""
+    kept = [content[e.first : e.end] for e in properties.elements() if e.name not in LANGUAGE_FORMATS]
+    start = content[properties.first : properties.inner_first]
+    return b"".join([start, *kept, content[properties.inner_end : properties.end]]) if kept else b""
+
+
+def _join_fields(items: list[Item]) -> list[Item]:
+    """Make one item of each complex field; the text of a hyperlink stays text between its start and its end."""
+    joined, position = list[Item](), 0
+    ends = _field_ends(items)
+    while position < len(items):
+        if position not in ends:
+            joined.append(items[position])
+            position += 1
+            continue
+        field, position = items[position : ends[position] + 1], ends[position] + 1
+        separator = next((index for index, item in enumerate(field) if item.field == "separate"), 0)
+        instruction = "".join(item.text for item in field[:separator] if item.field == "instruction")
+        if instruction.split()[:1] == ["HYPERLINK"] and _is_balanced(field[separator + 1 : -1]):
+            joined.append(Item("open", _fragments(field[: separator + 1])))
+            joined += [*field[separator + 1 : -1], Item("close", field[-1].fragments)]
+        else:
+            joined.append(Item("word", _fragments(field)))
+    return joined
+
+
+def _field_ends(items: Sequence[Item]) -> dict[int, int]:
+    """Return the index of the end of each complex field that is not in another one and cuts no container."""
+    ends, opened = dict[int, int](), list[int]()
+    for index, item in enumerate(items):
+        if item.field == "begin":
+            opened.append(index)
+        elif item.field == "end" and opened:
+            start = opened.pop()
+            if not opened and _is_balanced(items[start : index + 1]):
+                ends[start] = index
+    return ends
+
+
+def _is_balanced(items: Iterable[Item]) -> bool:
+    depth = 0
+    for item in items:
+        depth += (item.kind == "open") - (item.kind == "close")
+        if depth < 0:
+            return False
+    return depth == 0
+
+
+def _fragments(items: Iterable[Item]) -> tuple[Fragment, ...]:
+    return tuple(fragment for item in items for fragment in item.fragments)
+
+
+# --- Formats ---------------------------------------------------------------------------------------------------------
+
+
+def _main_format(items: Iterable[Item]) -> bytes:
+    """Return the format of most characters."""
+    lengths = Counter[bytes]()
+    for item in items:
+        if item.kind == "text":
+            lengths[item.format] += len(item.text.strip())
+    return lengths.most_common(1)[0][0] if lengths else b""
+
+
+def _container_formats(items: Sequence[Item]) -> dict[int, bytes]:
+    """Return the main format of the text inside of each container, by the index of its start."""
+    formats, opened = dict[int, bytes](), list[tuple[int, Counter[bytes]]]()
+    for index, item in enumerate(items):
+        if item.kind == "open":
+            opened.append((index, Counter()))
+        elif item.kind == "close":
+            start, lengths = opened.pop()
+            formats[start] = lengths.most_common(1)[0][0] if lengths else b""
+        elif item.kind == "text" and opened:
+            opened[-1][1][item.format] += len(item.text.strip())
+    return formats
+
+
+def _parts(items: Sequence[Item], base: bytes) -> tuple[list[str | Tag], list[Piece]]:
+    """Return a paragraph as text and tags, and the pieces of the tags. Formats other than that around are pairs."""
+    builder, inner_formats = _PartsBuilder(base), _container_formats(items)
+    index = 0
+    for is_single, group in groupby(items, lambda item: item.kind == "single"):
+        run = list(group)
+        if is_single:
+            builder.add_tag(Piece("single", _fragments(run)))
+        for offset, item in enumerate(() if is_single else run):
+            if item.kind == "text":
+                builder.add_text(item.text, item.format)
+            elif item.kind == "open":
+                builder.open_container(Piece("open", item.fragments, inner_formats[index + offset]))
+            elif item.kind == "close":
+                builder.close_container(Piece("close", item.fragments))
+            else:
+                builder.add_tag(Piece("word", item.fragments))
+        index += len(run)
+    builder.close_format()
+    return builder.parts, builder.pieces
+
+
+class _PartsBuilder:
+    """Collects text and tags; `_formats` are those of the containers that are open, `_format` that of an open pair."""
+
+    def __init__(self, base: bytes):
+        self.parts: list[str | Tag] = []
+        self.pieces: list[Piece] = []
+        self._formats = [base]
+        self._containers: list[str] = []
+        self._format: bytes | None = None
+        self._number = 0
+
+    def add_text(self, text: str, text_format: bytes) -> None:
+        current = self._formats[-1] if self._format is None else self._format
+        if text.strip() and text_format != current:
+            self.close_format()
+            if text_format != self._formats[-1]:
+                self._number += 1
+                self._format = text_format
+                self._add(Tag(f"<f{self._number}>", opens=f"f{self._number}"), Piece("open", (), text_format))
+        if self.parts and isinstance(previous := self.parts[-1], str):
+            self.parts[-1] = previous + text
+        else:
+            self.parts.append(text)
+
+    def add_tag(self, piece: Piece) -> None:
+        self._add(Tag(f"<x{len(self.pieces) + 1}/>"), piece)
+
+    def open_container(self, piece: Piece) -> None:
+        self.close_format()
+        name = f"c{len(self.pieces) + 1}"
+        self._containers.append(name)
+        self._formats.append(piece.format)
+        self._add(Tag(f"<{name}>", opens=name), piece)
+
+    def close_container(self, piece: Piece) -> None:
+        self.close_format()
+        name = self._containers.pop()
+        self._formats.pop()
+        self._add(Tag(f"</{name}>", closes=name), piece)
+
+    def close_format(self) -> None:
+        if self._format is not None:
+            self._format = None
+            self._add(Tag(f"</f{self._number}>", closes=f"f{self._number}"), Piece("close"))
+
+    def _add(self, tag: Tag, piece: Piece) -> None:
+        self.parts.append(tag)
+        self.pieces.append(piece)

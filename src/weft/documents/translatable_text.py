@@ -1,0 +1,53 @@
+"""What of a string is language: its spans, the white space around it, and whether there is anything to translate."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from weft.text.marked_text import MarkedText
+from weft.text.span_patterns import Span, SpanKind, find_spans, pair_elements
+
+MESSAGE_SPANS: tuple[SpanKind, ...] = ("markup", "urls", "emails", "placeholders")
+REQUIRED_SPANS: tuple[SpanKind, ...] = ("markup", "placeholders")  # a program depends on them
+PRINTF = re.compile(r"%(?:[0-9]{1,3}\$)?+[-+ #0]{0,5}+[0-9]{0,9}+(?:\.[0-9]{1,9}+)?+[hlqjztL]{0,2}+[a-zA-Z@]")
+IDENTIFIER = re.compile(
+    r"(?=\S*+$)(?:\S*\w_\w\S*|_\w\S*"  # label_save
+    r"|[a-z][a-z0-9]*+(?:[A-Z]\w*+)+"  # maxLength
+    r"|\w+(?:\.\w+)+"  # app.title, config.json
+    r"|[#/.@]\S+)"  # #ff0000, /usr/bin, .hidden, @string/name
+)
+
+
+def mark_spans(text: str, extra: Iterable[Span] = ()) -> MarkedText:
+    """Return a text with its spans. `extra` are those of its format; of overlapping ones, the one that starts first."""
+    spans: list[Span] = []
+    for span in sorted([*extra, *find_spans(text, MESSAGE_SPANS)], key=lambda span: span.first):
+        if not spans or span.first >= spans[-1].end:
+            spans.append(span)
+    return MarkedText(text, tuple(pair_elements(spans)))
+
+
+def core_range(text: str) -> tuple[int, int]:
+    """Return the range of a text without the white space around it."""
+    return len(text) - len(text.lstrip()), len(text.rstrip())
+
+
+def is_translatable(marked: MarkedText) -> bool:
+    """Whether there are words: letters outside of the spans, and not only the name of something in a program."""
+    has_letters = any(char.isalpha() for part in marked.parts() if isinstance(part, str) for char in part)
+    return has_letters and IDENTIFIER.fullmatch(marked.text) is None
+
+
+def reject_other_spans(
+    source: Sequence[Span], translation: str, kinds: Sequence[SpanKind] = REQUIRED_SPANS
+) -> str | None:
+    """Return why the spans of these kinds in a translation are not those of the source, or None."""
+    required = Counter(span.text for span in source if span.kind in kinds)
+    missing = [text for text, count in required.items() if translation.count(text) < count]
+    if missing:
+        return f"{missing[0]} is missing"
+    known = {span.text for span in source}
+    new = [span.text for span in find_spans(translation, kinds) if span.text not in known]
+    return f"{new[0]} is not in the source" if new else None
