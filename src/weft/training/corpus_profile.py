@@ -73,7 +73,7 @@ def profile_corpus(pairs: Iterable[tuple[str, str]], seed: int) -> CorpusProfile
 
     sample = reservoir_sample(counted(), PROFILE_SAMPLE, seed)
     sides = [[pair[side] for pair in sample if pair[side].strip()] for side in (0, 1)]
-    profile = CorpusProfile(count, *map(_profile_side, sides))
+    profile = CorpusProfile(count, _profile_side(sides[0]), _profile_side(sides[1]))
     if not profile.has_sentences:
         return profile
     source, target = detect_corpus_languages(sides)
