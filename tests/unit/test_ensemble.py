@@ -337,7 +337,7 @@ def test_members_have_the_same_languages(languages: tuple[str, ...], is_compatib
     if is_compatible:
         check_ensemble_member(own, other, Path("x"))
         return
-    with pytest.raises(UserError, match="x translates .* but the first model English to Portuguese"):
+    with pytest.raises(UserError, match=r"x translates .* but the first model English to Portuguese"):
         check_ensemble_member(own, other, Path("x"))
 
 
