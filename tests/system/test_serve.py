@@ -14,6 +14,7 @@ from deep_translator import LibreTranslator
 from deep_translator.exceptions import AuthorizationException, ServerException
 from libretranslatepy import LibreTranslateAPI
 
+from system import toys
 from system.commands import TIMEOUT, weft
 from system.servers import KEY, Server, start_server
 from weft.serve.schemas import TranslateResponse
@@ -71,7 +72,12 @@ def test_libretranslatepy_works_unchanged(
             expected[code][sentence] for sentence in sentences[:5]
         ]
     assert client.languages()[0] == {"code": "en", "name": "English", "targets": ["de", "fr"]}
-    assert client.detect("the red cat") == [{"confidence": 100.0, "language": "en"}]
+    detected = client.detect("the red cat")
+    assert {found["language"] for found in detected} == {"en", "de", "fr"}
+    assert detected[0]["language"] == "en"
+    assert [found["confidence"] for found in detected] == sorted(
+        (found["confidence"] for found in detected), reverse=True
+    )
     with pytest.raises(HTTPError, match="400"):
         client.translate("the red cat", "en", "it")
     with pytest.raises(HTTPError, match="403"):
@@ -110,12 +116,18 @@ def test_form_fields_are_accepted_in_body_and_query(
     assert server.post("/translate", fields).json() == {"translatedText": expected["de"][sentences[0]]}
 
 
+def test_languages_are_those_of_the_model(runs: dict[str, Path]) -> None:
+    source, target = toys.LANGUAGES
+    with start_server(runs["transformer"]) as server:
+        assert server.get("/languages").json()[0] == {"code": source, "name": "English", "targets": [target]}
+        [found, *_] = server.post("/detect", {"q": "Where is the dog?"}).json()
+        assert (found["language"], 50 < found["confidence"] <= 100) == (source, True)
+
+
 def test_batch_keeps_its_order(server: Server, sentences: list[str], expected: dict[str, dict[str, str]]) -> None:
     response = server.post("/translate", {"q": sentences, "source": "auto", "target": "fr", "api_key": None}).json()
-    assert response == {
-        "translatedText": [expected["fr"][sentence] for sentence in sentences],
-        "detectedLanguage": [{"confidence": 100.0, "language": "en"}] * len(sentences),
-    }
+    assert response["translatedText"] == [expected["fr"][sentence] for sentence in sentences]
+    assert [found["language"] for found in response["detectedLanguage"]] == ["en"] * len(sentences)
 
 
 def test_paragraphs_and_markup_are_preserved(

@@ -10,6 +10,7 @@ from typing import Any
 
 from weft.config.yaml_files import dump_yaml
 
+LANGUAGES = ("en", "art")  # ISO 639-2: art stands for artificial languages
 ARTICLES = {"the": "li", "a": "un", "this": "cist"}
 ADJECTIVES = {"red": "ruja", "small": "pika", "old": "alta", "wet": "mola", "loud": "brava"}
 NOUNS = {"cat": "kato", "dog": "hundo", "tree": "arbo", "house": "kaso", "river": "flumo", "child": "ninjo"}
@@ -71,6 +72,7 @@ def recipe(folder: Path, family: str = "transformer", steps: int = 24) -> dict[s
     """A short run that uses all sources of randomness and state: dropout, BPE dropout, accumulation, averaging."""
     return {
         "data": {
+            "languages": list(LANGUAGES),
             "folder": str(folder),
             "train": files("train"),
             "valid": files("valid"),
@@ -122,7 +124,13 @@ LANGUAGE_MODELS: dict[str, dict[str, Any]] = {
 def language_recipe(folder: Path, family: str = "transformer") -> dict[str, Any]:
     """A language model of the source language."""
     node = learning_recipe(folder, "transformer")
-    node["data"] |= {"monolingual": True, "train": ["train.src"], "valid": ["valid.src"], "test": ["test.src"]}
+    node["data"] |= {
+        "monolingual": True,
+        "languages": [],
+        "train": ["train.src"],
+        "valid": ["valid.src"],
+        "test": ["test.src"],
+    }
     node["model"] = LANGUAGE_MODELS[family]
     node["objective"] = {"label_smoothing": 0.0}
     node["train"]["validation"] = {"every": 40, "lines": 0, "metrics": [], "best_metric": "perplexity"}

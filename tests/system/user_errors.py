@@ -48,6 +48,14 @@ TRAINING_COMMANDS: dict[str, list[UserErrorCase]] = {
         case("unequal files", ["train", "{corpus}/train.src", "{corpus}/test.tgt", "--out", "{new}"], "has 400 lines"),
         case("missing file", ["train", "{corpus}/train.scr", "{corpus}/train.tgt", "--out", "{new}"], "train.scr"),
         case("empty files", ["train", "{bad}/empty.txt", "{bad}/empty.txt", "--out", "{new}"], "no pair in it"),
+        case("invalid languages", [*TRAIN, "--languages", "english"], "--languages english", "such as en:de"),
+        case(
+            "languages twice",
+            [*TRAIN, "--languages", "en:de", "data.languages=[en, fr]"],
+            "data.languages is set as well",
+        ),
+        case("one language", [*TRAIN, "data.languages=[en]"], "data.languages: needs two codes", "got 1"),
+        case("wrong language code", [*TRAIN, "data.languages=[en, x]"], "data.languages: 'x' is not a language code"),
         case("zero minutes", [*TRAIN, "--minutes", "0"], "--minutes", "0.01"),
         case("steps and minutes", [*TRAIN, "--minutes", "1", "train.steps=5"], "train.minutes", "train.steps=null"),
         case(
@@ -226,6 +234,7 @@ TRAINING_COMMANDS: dict[str, list[UserErrorCase]] = {
         case("resume missing folder", [*RESUME, "{bad}/none"], "{bad}/none is not a run folder"),
         case("resume non-run folder", [*RESUME, "{bad}"], "{bad} is not a run folder: it has no config.yaml"),
         case("resume and recipe", [*RESUME, "{run}", "{recipe}"], "--resume continues a run with its own settings"),
+        case("resume and languages", [*RESUME, "{run}", "--languages", "en:de"], "omit recipe, settings, --languages"),
         case("resume and out", [*RESUME, "{run}", "--out", "{new}"], "--resume continues a run with its own settings"),
         case("resume with changed data", [*RESUME, "{changed_data}/run"], "data.train have changed since the run"),
         case("unknown option", [*TRAIN, "--stepps", "3"], "No such option", "--stepps"),

@@ -519,6 +519,12 @@ INFERENCE_COMMANDS: dict[str, list[UserErrorCase]] = {
             ["serve", "{language_model}", "--languages", "en:de", "--port", "0"],
             "is a language model",
         ),
+        case(
+            "unknown languages",
+            ["serve", "{language_model}", "--port", "0"],
+            "{language_model}: the languages of this model are not known",
+            "--languages en:de, once for each model",
+        ),
         case("invalid languages", ["serve", "{run}", "--languages", "english"], "--languages english", "en:de"),
         case("too few languages", ["serve", "{run}", "{recurrent}", "--languages", "en:de"], "1 times for 2 models"),
         case("unknown limit", ["serve", "{run}", "--limit", "speed=1"], '--limit speed=1: there is no limit "speed"'),

@@ -327,6 +327,25 @@ def test_image_model_cannot_join_a_text_model() -> None:
         check_ensemble_member(text, image_model, Path("x"))
 
 
+@pytest.mark.parametrize(
+    ("languages", "is_compatible"),
+    [(("en", "pt-BR"), True), ((), True), (("en", "es"), False), (("pt", "en"), False)],
+)
+def test_members_have_the_same_languages(languages: tuple[str, ...], is_compatible: bool) -> None:
+    own, other = untrained_model(TRANSFORMER), untrained_model(TRANSFORMER, 2)
+    own, other = with_languages(own, ("en", "pt")), with_languages(other, languages)
+    if is_compatible:
+        check_ensemble_member(own, other, Path("x"))
+        return
+    with pytest.raises(UserError, match=r"x translates .* but the first model English to Portuguese"):
+        check_ensemble_member(own, other, Path("x"))
+
+
+def with_languages(trained: TrainedModel, languages: tuple[str, ...]) -> TrainedModel:
+    data = replace(trained.recipe.data, languages=languages)
+    return trained._replace(recipe=replace(trained.recipe, data=data))
+
+
 INVALID_OPTIONS: list[tuple[dict[str, Any], str]] = [
     ({"weights": (1.0,)}, "weights: got 1 number for 2 models: give one for each, in the order of the models"),
     ({"weights": (1.0, 0.0)}, "weights: got 1, 0: each should be positive"),

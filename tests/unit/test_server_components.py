@@ -1,4 +1,4 @@
-"""Server components that need no model: limits, languages, API keys, metrics and model names."""
+"""Server components that need no model: limits, API keys, metrics and model names."""
 
 from pathlib import Path
 
@@ -6,7 +6,6 @@ import pytest
 from prometheus_client import generate_latest
 
 from weft.core.errors import UserError
-from weft.data.languages import LanguagePair, detect_language, infer_language_pair, language_name, parse_language_pair
 from weft.serve.auth import ApiKeys, read_api_keys
 from weft.serve.http_errors import ApiError
 from weft.serve.limits import ServerLimits, parse_limits
@@ -34,55 +33,6 @@ def test_invalid_limit_is_reported(invalid: str, message: str) -> None:
     with pytest.raises(UserError) as caught:
         parse_limits([invalid])
     assert message in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("files", "pair"),
-    [
-        (("train.en", "train.de"), LanguagePair("en", "de")),
-        (("a/b.train.en.gz", "b.pt-BR"), LanguagePair("en", "pt-BR")),
-        (("shards/*.en.xz", "shards/*.de.xz"), LanguagePair("en", "de")),
-    ],
-)
-def test_language_pair_is_inferred_from_file_names(files: tuple[str, ...], pair: LanguagePair) -> None:
-    assert infer_language_pair({"data": {"train": files}}, "run") == pair
-
-
-@pytest.mark.parametrize("files", [(), ("train.tsv",), ("train.source", "train.target"), ("a.en", "b.en"), ("a", "b")])
-def test_missing_language_pair_is_reported(files: tuple[str, ...]) -> None:
-    with pytest.raises(UserError) as caught:
-        infer_language_pair({"data": {"train": files}}, "run")
-    assert "--languages en:de" in str(caught.value)
-
-
-@pytest.mark.parametrize("invalid", ["en", "en:", "en:de:fr", "english:german", "en:en", ":"])
-def test_invalid_language_pair_is_reported(invalid: str) -> None:
-    with pytest.raises(UserError) as caught:
-        parse_language_pair(invalid)
-    assert f"--languages {invalid}" in str(caught.value)
-
-
-def test_language_names() -> None:
-    assert [language_name(code) for code in ("de", "pt-BR", "xyz")] == ["German", "Portuguese", "xyz"]
-
-
-@pytest.mark.parametrize(
-    ("text", "codes", "found"),
-    [
-        ("Hello, world", ["en", "ru"], [(100.0, "en")]),
-        ("Привет", ["en", "ru"], [(100.0, "ru")]),
-        ("Привет abcdef", ["en", "ru"], [(50.0, "en"), (50.0, "ru")]),
-        ("日本語です", ["ja", "zh"], [(100.0, "ja"), (60.0, "zh")]),
-        ("Hello", ["en", "de"], [(50.0, "en"), (50.0, "de")]),
-        ("123 !?", ["en", "ru"], []),
-        ("γειά", ["en", "ru"], []),
-        ("ﾆﾎﾝｺﾞ", ["en", "ja"], [(100.0, "ja")]),
-        ("Ｈｅｌｌｏ", ["en", "ru"], [(100.0, "en")]),
-        ("Hello ʰ 𝒙", ["en", "ru"], [(100.0, "en")]),
-    ],
-)
-def test_language_is_detected_by_script(text: str, codes: list[str], found: list[tuple[float, str]]) -> None:
-    assert sorted(map(tuple, detect_language(text, codes))) == sorted(found)
 
 
 def test_unknown_api_keys_are_rejected(tmp_path: Path) -> None:

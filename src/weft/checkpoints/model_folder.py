@@ -30,6 +30,7 @@ from weft.core.codec import Codec
 from weft.core.errors import UserError
 from weft.core.files import atomic_folder, path_lock, readable_folder, recover_folder
 from weft.data.image_codec import ImageCodec
+from weft.data.languages import LanguagePair, language_pair
 from weft.metrics.calibration import Calibration, CalibrationResult
 from weft.text.lexical_shortlist import Shortlist
 from weft.text.tokenizer import TOKENIZER_SUFFIXES, Tokenizer
@@ -134,6 +135,11 @@ class ModelFolder:
     def slots(self) -> RecipeNode:
         """The section `model` of the recipe: source, encoder, target, decoder, head ..."""
         return cast(RecipeNode, self.config["model"])
+
+    @property
+    def languages(self) -> LanguagePair | None:
+        """The source and the target language; None if they are unknown or do not apply."""
+        return language_pair(self.config["data"]["languages"])
 
     @property
     def source_tokenizer(self) -> Tokenizer:

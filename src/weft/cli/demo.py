@@ -36,6 +36,7 @@ class DemoTask:
     by_letters: bool
     inputs: tuple[str, str]  # to try next
     attention_example: str
+    has_languages: bool = False  # so that its model can be served
 
 
 DEMO_TASKS: Mapping[str, DemoTask] = {
@@ -48,6 +49,7 @@ DEMO_TASKS: Mapping[str, DemoTask] = {
         by_letters=False,
         inputs=("Where did you learn to cook so well?", "I saw the man with the telescope."),
         attention_example="I have never seen such a beautiful house.",
+        has_languages=True,
     ),
     "pronounce": DemoTask(
         title="A small Transformer learns how English words are pronounced.",
@@ -164,7 +166,9 @@ def _draw_attention(task: DemoTask, translator: "Translator", out: Path) -> None
 def _print_next_commands(task: DemoTask, dataset: "DatasetFolder", out: Path) -> None:
     _print_heading("What to try next")
     run, (first, second) = shlex.quote(str(out)), task.inputs
+    serve = [f"weft serve {run}"] if task.has_languages else []
     for command in (
+        *serve,
         f"echo {shlex.quote(first)} | weft translate {run}",
         f"echo {shlex.quote(second)} | weft translate {run} --json --n-best 3",
         f"weft inspect attention {run} {shlex.quote(first)}",

@@ -1,6 +1,7 @@
 """`weft evaluate`, `weft compare` and `weft edit-distance`: compare outputs with references."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
@@ -20,10 +21,16 @@ MetricOption = Annotated[
 ]
 LowercaseOption = Annotated[bool, typer.Option("--lowercase", help="Ignore case.")]
 TokenizeOption = Annotated[
-    str | None, typer.Option(metavar="NAME", help="The sacrebleu tokenizer, such as intl, zh or char. Default: 13a.")
+    str | None,
+    typer.Option(
+        metavar="NAME", help="The sacrebleu tokenizer, such as intl, zh or char. Default: 13a, or by a model's target."
+    ),
 ]
 StemOption = Annotated[
-    str | None, typer.Option(metavar="LANGUAGE", help="The stemmer of METEOR, such as german. Default: porter.")
+    str | None,
+    typer.Option(
+        metavar="LANGUAGE", help="The stemmer of METEOR, such as german. Default: porter, or by a model's target."
+    ),
 ]
 SynonymsOption = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Synonyms for METEOR, a set of words per line.")
@@ -106,6 +113,13 @@ class MetricArguments(NamedTuple):
             raise UserError(f"--tokenize only affects {names}: add one of them with --metric, or omit --tokenize.")
         return options
 
+    def for_model(self, options: "MetricOptions", languages: Sequence[str]) -> "MetricOptions":
+        """Return the options for the languages of a model, where the command line leaves a choice."""
+        from weft.metrics.corpus_metrics import language_options
+
+        suitable = language_options(languages)
+        return replace(options, tokenize=self.tokenize or suitable.tokenize, stem=self.stem or suitable.stem)
+
     def for_evaluation(self) -> "tuple[Sequence[str], MetricOptions]":
         """Return the metrics of `weft evaluate` and their options."""
         from weft.metrics.corpus_metrics import DEFAULT_METRICS
@@ -148,6 +162,7 @@ def _score_model(
     check_output_file(search.output, [*files, *([metrics.synonyms] if metrics.synonyms else [])])
     examples = read_examples(files)
     translator = load_translator(model, device=search.device, beam=search.beam, overrides=search.settings or [])
+    options = metrics.for_model(options, translator.trained.recipe.data.languages)
     return evaluate_model(translator, examples, names, options, search.output)
 
 

@@ -28,7 +28,10 @@ def serve(
     ] = None,
     languages: Annotated[
         list[str] | None,
-        typer.Option(metavar="CODE:CODE", help="The languages of a model, such as en:de, for each RUN."),
+        typer.Option(
+            metavar="CODE:CODE",
+            help="The languages of a model, such as en:de, for each RUN. Default: those that it was trained with.",
+        ),
     ] = None,
     api_keys: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A file of API keys, one per line, that requests must have.")
@@ -84,11 +87,22 @@ def serve(
 
 def _language_pairs(models: list[Path], languages: list[str] | None) -> "list[LanguagePair]":
     """The languages of each model, from --languages or from its recipe."""
-    from weft.checkpoints.model_folder import read_model_folder
-    from weft.data.languages import infer_language_pair, parse_language_pair
+    from weft.data.languages import parse_language_pair
 
     if languages is None:
-        return [infer_language_pair(read_model_folder(path).config, str(path)) for path in models]
+        return list(map(_languages_in_model, models))
     if len(languages) != len(models):
         raise UserError(f"--languages is used {len(languages)} times for {len(models)} models: use it once for each")
     return [parse_language_pair(pair) for pair in languages]
+
+
+def _languages_in_model(path: Path) -> "LanguagePair":
+    from weft.checkpoints.model_folder import read_model_folder
+
+    pair = read_model_folder(path).languages
+    if pair is None:
+        raise UserError(
+            f"{path}: the languages of this model are not known. Add --languages en:de, once for each model, or train "
+            "it with --languages. Only models that translate text can be served."
+        )
+    return pair

@@ -1,5 +1,6 @@
 """`weft train`: train a model."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -28,14 +29,21 @@ def train(
     minutes: Annotated[
         float | None, typer.Option(min=0.01, help="Train as well as possible in this time, validation included.")
     ] = None,
+    languages: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CODE:CODE",
+            help="Source and target language, such as en:de. Default: from file names, or the text.",
+        ),
+    ] = None,
     resume: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Resume the run in this folder.")] = None,
     device: DeviceOption = "auto",
 ) -> None:
     """Train a model on your files or by a recipe, or resume a run."""
     files, settings = split_settings(data)
-    if resume is not None and (data or out is not None or minutes is not None):
+    if resume is not None and (data or languages or out is not None or minutes is not None):
         raise UserError(
-            "--resume continues a run with its own settings: omit recipe, settings, --minutes and --out. "
+            "--resume continues a run with its own settings: omit recipe, settings, --languages, --minutes and --out. "
             f"For a longer run, start another one: weft train {resume}/config.yaml --minutes 30 --out FOLDER"
         )
     if resume is None and not files:
@@ -43,6 +51,9 @@ def train(
     if resume is None and out is None:
         command = " ".join(["weft train", *(data or [])])
         raise UserError(f"--out is missing: name the run folder, for example {command} --out runs/first")
+
+    if languages is not None:
+        settings.append(language_setting(languages, settings))
 
     from weft.training.progress import open_display
     from weft.training.training_run import resume_training, start_training
@@ -54,3 +65,13 @@ def train(
             outcome = start_training(files, out, display, settings=settings, minutes=minutes, device=device)
     if outcome == "interrupted":
         raise typer.Exit(130)
+
+
+def language_setting(languages: str, settings: Sequence[str]) -> str:
+    """Return the setting for --languages; settings: those that are given as well."""
+    from weft.data.languages import parse_language_pair
+
+    pair = parse_language_pair(languages)
+    if any(setting.startswith("data.languages=") for setting in settings):
+        raise UserError(f"--languages {languages}: data.languages is set as well: omit one of the two")
+    return f'data.languages=["{pair.source}", "{pair.target}"]'  # in quotes, since YAML reads no as false

@@ -59,6 +59,10 @@ class CorpusConfig:
 class DataConfig:
     """Where the pairs are and which are used.
 
+    languages: codes of source and target, such as en and pt-BR; equal ones for a task within a language, such as
+    spelling correction. Without them, training infers them from the names of the files or from the text; they stay
+    empty if it cannot, or if they do not apply.
+
     folder: base of relative paths. train, valid, test: two parallel text files, or one .tsv or .jsonl; each may end in
     .gz, .bz2 or .xz. A name with * or ? is a pattern that stands for all matching files, sorted. fields: the keys of a
     .jsonl. cache: folder for tokenized data (default: $WEFT_CACHE or ~/.cache/weft).
@@ -78,6 +82,7 @@ class DataConfig:
     line is the target of an empty source, which is then no reason to drop it.
     """
 
+    languages: tuple[str, ...] = ()
     folder: str = ""
     train: tuple[str, ...] = ()
     mix: tuple[CorpusConfig, ...] = ()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from weft.checkpoints.model_folder import ModelFolder, RecipeNode
 from weft.core.errors import ConfigProblem, UserError
+from weft.data.languages import language_pair
 
 if TYPE_CHECKING:
     from weft.checkpoints.trained_model import TrainedModel
@@ -122,6 +123,12 @@ def check_ensemble_member(own: TrainedModel, other: TrainedModel, folder: Path) 
     ours, theirs = own.source_tokenizer.modality, other.source_tokenizer.modality
     if ours != theirs:
         raise UserError(f"{folder} reads {theirs}, but the first model {ours}: an ensemble must read the same input")
+    own_pair, other_pair = (language_pair(trained.recipe.data.languages) for trained in (own, other))
+    if own_pair and other_pair and not own_pair.is_like(other_pair):
+        raise UserError(
+            f"{folder} translates {other_pair.describe()}, but the first model {own_pair.describe()}: an ensemble must "
+            "have the same languages"
+        )
     if difference := _vocabulary_difference(own, other):
         raise UserError(
             f"{folder} does not have the target tokens of the first model ({difference}), so their steps cannot be "

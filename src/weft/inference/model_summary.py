@@ -10,6 +10,7 @@ from weft.config.json_schema import json_schema
 from weft.config.recipe import Recipe, load_recipe
 from weft.config.serialization import to_dict
 from weft.config.yaml_files import dump_yaml
+from weft.data.languages import language_pair
 from weft.models.model import Model, count_parameters
 
 
@@ -30,6 +31,9 @@ def describe_model(path: Path) -> str:
     lines = [f"{folder}", f"  {count_parameters(trained.model):,} parameters"]
     lines += [f"    {name:<8} {kind:<20} {parameters:>12,}" for name, kind, parameters in slot_sizes(trained.model)]
     lines.append(f"  {vocabulary_summary(trained)}")
+    languages = language_pair(trained.recipe.data.languages)
+    if languages is not None:
+        lines.append(f"  {languages.describe()} ({languages})")
     scores = trained.metrics.get("validation", {}).items()
     listed = ", ".join(f"{name} {score:.2f}" for name, score in scores if isinstance(score, float))
     if listed:

@@ -13,11 +13,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from weft.core.errors import UserError
-from weft.metrics.scores import FloatArray, MetricOptions, Segments, SufficientStatistics
+from weft.data.languages import base_code
+from weft.metrics.scores import DEFAULT_OPTIONS, FloatArray, MetricOptions, Segments, SufficientStatistics
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric
     from sacrebleu.metrics.bleu import BLEU
+
+TOKENIZERS = {  # of target languages for which 13a does not find the words
+    "zh": "zh", "yue": "zh", "ja": "ja-mecab", "ko": "ko-mecab",
+    "bo": "char", "dz": "char", "km": "char", "lo": "char", "my": "char", "th": "char",
+}  # fmt: skip
 
 
 def bleu(lines: Segments, options: MetricOptions) -> SufficientStatistics:
@@ -43,6 +49,21 @@ def bleu_word_splitter(options: MetricOptions) -> Callable[[str], list[str]]:
     """Return BLEU's tokenizer, which separates punctuation."""
     tokenizer = _make_bleu(options).tokenizer
     return lambda line: str(tokenizer(line.rstrip())).split()
+
+
+def default_tokenizer(language: str) -> str:
+    """Return the tokenizer for a language: sacrebleu's own for Chinese, Japanese and Korean.
+
+    Characters for other scripts without spaces between words, and if a package that sacrebleu needs is not installed.
+    """
+    own = TOKENIZERS.get(base_code(language))
+    if own is None:
+        return DEFAULT_OPTIONS.tokenize
+    try:
+        _make_bleu(MetricOptions(tokenize=own))
+    except UserError:
+        return "char"
+    return own
 
 
 def _make_bleu(options: MetricOptions) -> BLEU:

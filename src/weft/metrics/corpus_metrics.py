@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 from weft.core.errors import UserError
 from weft.core.formatting import did_you_mean, quote
-from weft.metrics.bleu import bleu, chrf, ter
+from weft.data.languages import language_pair
+from weft.metrics.bleu import bleu, chrf, default_tokenizer, ter
 from weft.metrics.error_rates import cer, exact_match, per, wer
-from weft.metrics.meteor import meteor
+from weft.metrics.meteor import default_stemmer, meteor
 from weft.metrics.output_errors import address_fidelity, copy_rate, number_fidelity, repetition_rate
 from weft.metrics.scores import (
     DEFAULT_OPTIONS,
@@ -75,6 +76,14 @@ def evaluate_with_intervals(
         make_score(name, statistics, bootstrap(statistics, BOOTSTRAP_SAMPLES, RESAMPLING_SEED))
         for name, statistics in metric_statistics(lines, metrics, options).items()
     ]
+
+
+def language_options(languages: Sequence[str]) -> MetricOptions:
+    """Return the options that suit the target of the setting data.languages."""
+    pair = language_pair(languages)
+    if pair is None:
+        return DEFAULT_OPTIONS
+    return MetricOptions(tokenize=default_tokenizer(pair.target), stem=default_stemmer(pair.target))
 
 
 def make_score(name: str, statistics: SufficientStatistics, sampled: BootstrapScores | None = None) -> MetricScore:

@@ -16,9 +16,18 @@ import numpy as np
 
 from weft.core.errors import UserError
 from weft.core.formatting import did_you_mean, quote
+from weft.data.languages import language_name
 from weft.data.text_files import read_lines
 from weft.metrics.bleu import bleu_word_splitter
-from weft.metrics.scores import FloatArray, MetricOptions, Segments, SufficientStatistics, Synonyms, format_signature
+from weft.metrics.scores import (
+    DEFAULT_OPTIONS,
+    FloatArray,
+    MetricOptions,
+    Segments,
+    SufficientStatistics,
+    Synonyms,
+    format_signature,
+)
 
 MatchKeys: TypeAlias = Callable[[str], frozenset[Hashable]]  # two words match if they have a key in common
 Positions: TypeAlias = frozenset[int]  # in the reference
@@ -140,6 +149,14 @@ def meteor(lines: Segments, options: MetricOptions) -> SufficientStatistics:
     columns = ("matches", "output words", "reference words", "chunks")
     signature = format_signature(lines, lowercase, *parts)
     return SufficientStatistics(np.array(rows, dtype=np.float64), _meteor_score, signature, columns)
+
+
+def default_stemmer(language: str) -> str:
+    """Return Snowball's stemmer of a language; porter for English, and for languages without one."""
+    import snowballstemmer
+
+    name = language_name(language).lower()
+    return name if name in snowballstemmer.algorithms() and name != "english" else DEFAULT_OPTIONS.stem
 
 
 def _stemmer(name: str) -> Callable[[str], Hashable]:

@@ -11,7 +11,8 @@ from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from weft.data.languages import DetectedLanguage, LanguagePair, detect_language, language_name
+from weft.data.language_detection import DetectedLanguage
+from weft.data.languages import LanguagePair, language_name
 from weft.decoding.constraints.request import Request
 from weft.inference.translation import Translation
 from weft.serve.batch_queue import TEXT_ONLY, DecodeOptions
@@ -30,7 +31,7 @@ class LibreTranslateRequest(ApiRequest):
     """Texts to translate."""
 
     q: Annotated[str | list[str], Field(description="A text, or a list of texts.", examples=["A man sleeps."])]
-    source: Annotated[str, Field(description="The code of the source language; auto: detect it by its script.")]
+    source: Annotated[str, Field(description="The code of the source language; auto: detect it.")]
     target: Annotated[str, Field(description="The code of the target language.")]
     format: Annotated[
         Literal["text", "html", ""] | None, Field(description="html: keep markup unchanged. Empty: text.")
@@ -91,11 +92,11 @@ async def translate(
 async def detect(
     body: Annotated[DetectRequest, Depends(json_or_form(DetectRequest))], call: Call
 ) -> list[DetectionRecord]:
-    """Detect the language of a text, by its script."""
+    """Detect in which of the languages of the models a text is."""
     call.check_key(body.api_key)
     check_not_empty(body.q)
     check_text_limits([body.q], call.limits)
-    languages = detect_language(body.q, call.models.sources)
+    languages = await asyncio.to_thread(call.models.detector, body.q)
     return [DetectionRecord(**language._asdict()) for language in languages]
 
 
@@ -134,8 +135,8 @@ def _prepare_texts(body: LibreTranslateRequest, models: ModelPool) -> list[Prepa
         return [PreparedText(model, split(text, model.splitter), None) for text in body.texts]
     sources, prepared = models.sources_of(body.target), list[PreparedText]()
     for text in body.texts:
-        unknown = DetectedLanguage(0.0, sources[0])  # the script does not tell
-        detected = next(iter(detect_language(text, sources)), unknown)
+        unknown = DetectedLanguage(0.0, sources[0])  # a text in another script, or without letters
+        detected = next((found for found in models.detector(text) if found.language in sources), unknown)
         model = models.find_by_pair(LanguagePair(detected.language, body.target))
         prepared.append(PreparedText(model, split(text, model.splitter), detected))
     return prepared

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from weft.checkpoints.model_folder import folder_fingerprint, read_model_folder
 from weft.core.errors import UserError
+from weft.data.language_detection import LanguageDetector
 from weft.data.languages import LanguagePair
 from weft.decoding.constraints.request import Request
 from weft.inference.backends import BackendOptions, select_backend
@@ -187,6 +188,7 @@ class ModelPool:
 
     def __init__(self, models: Sequence[ServedModel]):
         self.all = tuple(models)
+        self.detector = LanguageDetector(self.languages)
 
     @property
     def pairs(self) -> list[LanguagePair]:
@@ -279,7 +281,9 @@ def load_model_pool(
     except BaseException:
         asyncio.run(ModelPool(models).close())
         raise
-    return ModelPool(models)
+    pool = ModelPool(models)
+    pool.detector.load()  # before the first request
+    return pool
 
 
 def model_names(paths: Sequence[Path]) -> list[str]:

@@ -21,6 +21,7 @@ from weft.core.hardware import select_device
 from weft.core.seeds import reservoir_sample
 from weft.data.corpus import Corpus
 from weft.data.image_codec import ImageCodec, is_image_name
+from weft.data.language_names import languages_of_names
 from weft.text.text_config import supports_tag_tokens
 from weft.training.commented_recipe import (
     CommentedRecipe,
@@ -30,11 +31,11 @@ from weft.training.commented_recipe import (
     warmup_stable_decay,
 )
 from weft.training.corpus_profile import CorpusProfile, SideProfile, profile_corpus
+from weft.training.language_choice import PROFILE_SEED, LanguageChoice, choose_languages
 
 MATMUL_ROWS, MATMUL_WIDTH, MATMUL_HIDDEN = 4096, 256, 1024  # about those of a feed-forward layer
 MATMUL_SECONDS = 0.3
 DEFAULT_MINUTES = 60.0
-PROFILE_SEED = 1
 
 TRAINING_EFFICIENCY = 0.45  # of the speed of matrix products
 TARGET_UPDATES = 1500
@@ -91,6 +92,7 @@ class AutoconfigInputs:
     """The inputs of the rules. flops: per second, in matrix products. steps, joint: set by the user (None: not).
 
     supports_tags: whether tokenizers that the user has set can have tag tokens.
+    languages: None if they are set, or if the text has none.
     """
 
     profile: CorpusProfile
@@ -98,6 +100,7 @@ class AutoconfigInputs:
     flops: float
     files: tuple[str, ...]
     has_validation: bool
+    languages: LanguageChoice | None = None
     steps: int | None = None
     joint: bool | None = None
     supports_tags: bool = True
@@ -122,12 +125,16 @@ def choose_recipe(
     first_sources = [source for source, _ in first_pairs if source.strip()]
     has_images = bool(first_sources) and all(map(is_image_name, first_sources))
     corpus = Corpus(files, settings.data.fields, modality="image" if has_images else "text")
+    profile = profile_corpus(corpus.pairs(), PROFILE_SEED)
+    chooses_languages = not has_images and "data.languages" not in places
+    named = languages_of_names([files], settings.data.fields)
     inputs = AutoconfigInputs(
-        profile=profile_corpus(corpus.pairs(), PROFILE_SEED),
+        profile=profile,
         minutes=minutes or settings.train.minutes or DEFAULT_MINUTES,
         flops=matmul_flops(torch_device),
         files=tuple(files),
         has_validation=bool(settings.data.valid),
+        languages=choose_languages(named, profile) if chooses_languages else None,
         steps=settings.train.steps if minutes is None else None,
         joint=settings.text.joint if "text.joint" in places else None,
         supports_tags=supports_tag_tokens(settings.text),
@@ -214,6 +221,8 @@ def _vocabulary_size(pairs: int, size: TransformerSize) -> int:
 
 def data_settings(inputs: AutoconfigInputs) -> Iterator[SettingChoice]:
     yield SettingChoice("data.train", list(inputs.files))
+    if inputs.languages is not None:
+        yield SettingChoice("data.languages", list(inputs.languages.languages or ()), inputs.languages.reason)
     if not inputs.has_validation:
         pairs = inputs.profile.pairs
         share = holdout_share(pairs)

@@ -1,15 +1,16 @@
 """Profile a corpus: number of pairs, and for each side whether its lines are sentences, words or symbols, their
-lengths and alphabet.
+lengths, alphabet and language.
 """
 
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Literal
 
 from weft.core.seeds import reservoir_sample
+from weft.data.language_detection import detect_corpus_languages
 
 LineKind = Literal["sentences", "words", "symbols"]
 
@@ -41,9 +42,17 @@ class SideProfile:
 
 @dataclass(frozen=True)
 class CorpusProfile:
+    """Statistics of a corpus. languages: of the lines of each side; None if they are no sentences, or do not agree."""
+
     pairs: int
     source: SideProfile
     target: SideProfile
+    languages: tuple[str | None, str | None] = (None, None)
+
+    @property
+    def has_sentences(self) -> bool:
+        """Whether the lines of both sides are sentences."""
+        return self.source.kind == self.target.kind == "sentences"
 
     @property
     def shared_letters(self) -> float:
@@ -63,12 +72,16 @@ def profile_corpus(pairs: Iterable[tuple[str, str]], seed: int) -> CorpusProfile
             yield pair
 
     sample = reservoir_sample(counted(), PROFILE_SAMPLE, seed)
-    source, target = (_profile_side([pair[side] for pair in sample]) for side in (0, 1))
-    return CorpusProfile(count, source, target)
+    sides = [[pair[side] for pair in sample if pair[side].strip()] for side in (0, 1)]
+    profile = CorpusProfile(count, _profile_side(sides[0]), _profile_side(sides[1]))
+    if not profile.has_sentences:
+        return profile
+    source, target = detect_corpus_languages(sides)
+    return replace(profile, languages=(source, target))
 
 
 def _profile_side(lines: Sequence[str]) -> SideProfile:
-    lines = [line for line in lines if line.strip()] or [""]
+    lines = lines or [""]
     words = Counter(chain.from_iterable(line.split() for line in lines))
     letters = Counter(chain.from_iterable(line.casefold() for line in lines if line))
     alphabet = Counter({letter: count for letter, count in letters.items() if letter.isalpha()})

@@ -32,6 +32,7 @@ from weft.data.text_files import read_lines, require_regular_file
 from weft.inference.backends import BackendOptions, select_backend
 from weft.inference.loader import load_translator
 from weft.inference.shortlist_training import DEFAULT_MAX_PAIRS, DEFAULT_SHORTLIST_SIZE, train_shortlist
+from weft.metrics.corpus_metrics import language_options
 from weft.models.build import build_model
 from weft.models.model import count_parameters
 from weft.text.text_config import source_modality
@@ -304,7 +305,8 @@ def compare_with_teacher(folder: StudentFolder, display: ProgressDisplay, device
     Trains a shortlist for a student that has none.
     """
     request = folder.request()
-    corpora = load_model_recipe(folder.path).data.splits()
+    data = load_model_recipe(folder.path).data
+    corpora = data.splits()
     corpus = corpora.get("test", corpora.get("valid"))
     if corpus is None:
         display.print("there is no test set and no validation set: give data.test to compare teacher and student")
@@ -314,6 +316,6 @@ def compare_with_teacher(folder: StudentFolder, display: ProgressDisplay, device
     display.print(f"teacher and student translate {corpus} in turns")
     threads = torch.get_num_threads()
     systems = build_systems(Path(request.teacher), folder.path, device)
-    results = measure_systems(systems, list(corpus.pairs()), COMPARISON_METRICS)
+    results = measure_systems(systems, list(corpus.pairs()), COMPARISON_METRICS, language_options(data.languages))
     write_json(folder.scores_file, systems_to_json(results, str(corpus), threads))
     return format_systems(results, str(corpus), threads)

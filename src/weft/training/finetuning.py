@@ -15,7 +15,7 @@ from weft.checkpoints.trained_model import TrainedModel, load_model, load_model_
 from weft.data.corpus import Corpus
 from weft.inference.language_model import count_units, negative_log_likelihood, perplexity_scores
 from weft.inference.loader import load_model_on_device, load_translator
-from weft.metrics.corpus_metrics import evaluate_with_intervals
+from weft.metrics.corpus_metrics import evaluate_with_intervals, language_options
 from weft.metrics.score_report import align_columns, score_to_dict
 from weft.metrics.scores import MetricScore, Segments
 from weft.text.text_config import source_modality
@@ -155,10 +155,11 @@ def score_model(
     else:
         translator = load_translator(folder, device=device)
         metrics = recipe.train.validation.metrics or DEFAULT_METRICS
+        options = language_options(recipe.data.languages)
         for name, rows in pairs.items():
             sources, references = [source for source, _ in rows], [[target] for _, target in rows]
             outputs = [translation.text for translation in translator.translate(sources, split=False)]
-            scores[name] = evaluate_with_intervals(Segments(outputs, references, sources), metrics)
+            scores[name] = evaluate_with_intervals(Segments(outputs, references, sources), metrics, options)
     return {name: [score_to_dict(score) for score in found] for name, found in scores.items()}
 
 

@@ -23,6 +23,7 @@ from weft.core.hardware import total_memory
 from weft.core.special_tokens import NUM_SPECIAL_TOKENS, SPECIAL_TOKENS
 from weft.core.state import State
 from weft.core.tracing import trace_tensors
+from weft.data.languages import language_pair_problem
 from weft.data.pair_files import require_matching_files
 from weft.decoding.constraints.word_trie import read_word_list
 from weft.decoding.search import FrameDecoderContext, LanguageModel
@@ -118,6 +119,10 @@ def _data_problems(recipe: Recipe) -> Iterator[ConfigProblem]:
     for number, corpus in enumerate(data.mix):
         if not corpus.files:
             yield ConfigProblem(f"data.mix.{number}.files", f"names no files: give {files}")
+    if problem := language_pair_problem(data.languages):
+        yield ConfigProblem("data.languages", problem)
+    elif data.languages and data.monolingual:
+        yield ConfigProblem("data.languages", "names two, but a language model has no source: write []")
     if data.validation_fraction and data.valid:
         text = "holds out pairs for validation, but data.valid names files: omit one of them"
         yield ConfigProblem("data.validation_fraction", text)

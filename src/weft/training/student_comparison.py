@@ -20,7 +20,7 @@ from weft.inference.text_translator import TextTranslator
 from weft.inference.translator import Translator
 from weft.metrics.corpus_metrics import evaluate_with_intervals
 from weft.metrics.score_report import align_columns, format_score_value, score_to_dict
-from weft.metrics.scores import MetricScore, Segments
+from weft.metrics.scores import DEFAULT_OPTIONS, MetricOptions, MetricScore, Segments
 
 COMPARISON_PRECISION: CTranslate2Precision = "int8"
 TIMING_ROUNDS = 5
@@ -116,6 +116,7 @@ def measure_systems(
     systems: Sequence[TranslationSystem],
     pairs: Sequence[tuple[str, str]],
     metrics: Sequence[str],
+    options: MetricOptions = DEFAULT_OPTIONS,
     rounds: int = TIMING_ROUNDS,
 ) -> list[SystemResult]:
     """Let every system translate all lines in each round, so that a busy machine slows all of them."""
@@ -131,7 +132,7 @@ def measure_systems(
             seconds[index].append(time.perf_counter() - start)
     results = []
     for system, lines, times in zip(systems, outputs, seconds, strict=True):
-        scores = evaluate_with_intervals(Segments(lines, references, sources), metrics)
+        scores = evaluate_with_intervals(Segments(lines, references, sources), metrics, options)
         results.append(SystemResult(system, len(sources), system.count_tokens(lines), times, scores))
     return results
 

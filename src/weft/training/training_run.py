@@ -23,6 +23,7 @@ from weft.core.hardware import select_device
 from weft.models.model import count_parameters, trainable_parameters
 from weft.training.data_preparation import prepare_data
 from weft.training.distributed import RankGroup, broadcast_recipe, broadcast_tokenizers, join_process_group
+from weft.training.language_choice import add_languages
 from weft.training.mixed_precision import resolve_precision
 from weft.training.progress import ProgressDisplay
 from weft.training.recipe_checks import check_data_files, check_recipe
@@ -53,7 +54,7 @@ def start_training(
         if isinstance(recipe_or_files, dict) or is_recipe_argument(recipe_or_files):
             source = recipe_or_files if isinstance(recipe_or_files, dict) else Path(recipe_or_files[0])
             overrides = [*length_overrides(minutes, settings), *settings]
-            recipe = broadcast_recipe(ranks, lambda: load_recipe(source, overrides))
+            recipe = broadcast_recipe(ranks, lambda: add_languages(load_recipe(source, overrides), display))
             return run_training(folder, recipe, display, ranks, start_time=start_time)
         from weft.training.autoconfig import choose_recipe
 

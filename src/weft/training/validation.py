@@ -17,7 +17,7 @@ from weft.decoding.search import FrameDecoder
 from weft.inference.ensemble import Ensemble
 from weft.inference.translator import Translator
 from weft.losses.objective import Objective
-from weft.metrics.corpus_metrics import evaluate
+from weft.metrics.corpus_metrics import evaluate, language_options
 from weft.metrics.scores import Segments
 from weft.training.diagnostics import output_statistics
 
@@ -66,6 +66,9 @@ class Validator:
         sources = [source for source, _ in self.pairs]
         outputs = [translation.text for translation in translator.translate(sources, split=False)]
         lines = Segments(outputs, [[target] for _, target in self.pairs], sources)
-        scores = {score.name: score.value for score in evaluate(lines, settings.metrics)}
+        scores = {
+            score.name: score.value
+            for score in evaluate(lines, settings.metrics, language_options(self.recipe.data.languages))
+        }
         examples = [{"source": s, "target": t, "output": o} for (s, t), o in zip(self.pairs[:3], outputs, strict=False)]
         return scores | {"output_statistics": output_statistics(lines), "examples": examples}

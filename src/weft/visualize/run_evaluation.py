@@ -34,7 +34,7 @@ from weft.metrics.comparison import (
     quantile_starts,
     scores_by_length,
 )
-from weft.metrics.corpus_metrics import METRICS, metric_statistics
+from weft.metrics.corpus_metrics import METRICS, language_options, metric_statistics
 from weft.metrics.references import ComparisonData, SystemOutput
 from weft.metrics.scores import MetricScore
 from weft.visualize.attention_weights import AttentionMap, attention_map
@@ -165,7 +165,8 @@ def evaluate_translations(
     outputs = SystemOutput(name, [translation.text for translation in translations])
     best_metric = [validation.best_metric] if validation.best_metric in METRICS else []
     metrics = tuple(dict.fromkeys([*best_metric, *validation.metrics])) or DEFAULT_METRICS
-    comparison = compare_systems(ComparisonData([outputs], references, sources), ComparisonSettings(metrics=metrics))
+    comparison_settings = ComparisonSettings(metrics, language_options(translator.trained.recipe.data.languages))
+    comparison = compare_systems(ComparisonData([outputs], references, sources), comparison_settings)
     search = "minimum Bayes risk"
     if settings.mbr.samples == 0:
         search = _describe_search(settings.search if model.has_decoder else settings.frame_decoder)
@@ -198,7 +199,9 @@ def _length_breakdown(comparison: Comparison, *, reads_images: bool) -> tuple[st
     side, lines = ("reference", references) if reads_images else ("source", list(data.sources or references))
     words = count_words(lines)
     unit, lengths = ("words", words) if sum(words) > 2 * len(words) else ("characters", [len(line) for line in lines])
-    statistics = [metric_statistics(segments, [metric])[metric] for segments in data.segments()]
+    statistics = [
+        metric_statistics(segments, [metric], comparison.settings.options)[metric] for segments in data.segments()
+    ]
     title = f"{metric} by the length of the {side}, in {unit}"
     return title, scores_by_length(statistics, lengths, quantile_starts(lengths))
 

@@ -24,7 +24,7 @@ from weft.core.extras import require_extra
 from weft.core.formatting import format_duration, pluralize
 from weft.core.templates import render_template, write_page
 from weft.data.data_report import data_report_rows
-from weft.data.languages import infer_language_pair, language_name
+from weft.data.languages import language_pair
 from weft.inference.model_summary import slot_sizes, vocabulary_summary
 from weft.inference.scoring import ScoredPair
 from weft.metrics.scores import MetricScore
@@ -114,17 +114,15 @@ def run_report_page(report: ReportData) -> str:
 
 
 def _architecture(run: RunSummary) -> str:
-    """Describe languages and model, as far as file names and the recipe tell them."""
+    """Describe languages and model."""
     node = to_dict(run.recipe)
     types = {slot: (node["model"][slot] or {"type": "none"})["type"] for slot in ("encoder", "decoder", "frame_head")}
     parts = ", ".join(f"{kind} {slot.replace('_', ' ')}" for slot, kind in types.items() if kind != "none")
     if types["encoder"] == "none":
         return f"A language model: {parts}"
-    try:
-        languages = " to ".join(map(language_name, infer_language_pair(node, "")))
-    except UserError:
-        languages = ""
-    return "; ".join(filter(None, [languages, f"{parts[:1].upper()}{parts[1:]}"]))
+    languages = language_pair(run.recipe.data.languages)
+    names = "" if languages is None else languages.describe()
+    return "; ".join(filter(None, [names, f"{parts[:1].upper()}{parts[1:]}"]))
 
 
 def _tiles(report: ReportData) -> Iterator[tuple[str, str, str]]:

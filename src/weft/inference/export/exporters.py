@@ -120,6 +120,7 @@ def _exported_folder(
     check_new_folder(out, ", and is not empty: give another --out, or remove it.", "--out")
     translate = model.config["translate"]
     settings = {
+        "languages": list(model.languages or ()),
         "max_source_length": model.max_source_length,
         "max_target_length": model.max_target_length,
         "max_length_factor": translate["max_length_factor"],
