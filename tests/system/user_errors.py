@@ -48,7 +48,8 @@ TRAINING_COMMANDS: dict[str, list[UserErrorCase]] = {
         case("unequal files", ["train", "{corpus}/train.src", "{corpus}/test.tgt", "--out", "{new}"], "has 400 lines"),
         case("missing file", ["train", "{corpus}/train.scr", "{corpus}/train.tgt", "--out", "{new}"], "train.scr"),
         case("empty files", ["train", "{bad}/empty.txt", "{bad}/empty.txt", "--out", "{new}"], "no pair in it"),
-        case("zero minutes", [*TRAIN, "--minutes", "0"], "--minutes", "0.01"),
+        case("zero minutes", [*TRAIN, "--minutes", "0"], "--minutes 0: must be a number of minutes, at least 0.01"),
+        case("minutes in words", [*TRAIN, "--minutes", "ten"], "--minutes ten: must be a number of minutes"),
         case("steps and minutes", [*TRAIN, "--minutes", "1", "train.steps=5"], "train.minutes", "train.steps=null"),
         case(
             "neither steps nor minutes", [*TRAIN, "train.steps=null"], "train.steps: is null, and so is train.minutes"

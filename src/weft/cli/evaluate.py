@@ -59,11 +59,12 @@ def evaluate(
     weft evaluate TRANSLATIONS REFERENCE...
     weft evaluate LANGUAGE_MODEL TEXT
     """
+    from weft.core.files import similar_path
     from weft.inference.language_model import is_single_text
     from weft.metrics.score_report import format_scores, scores_to_json
 
     if not system.exists():
-        raise UserError(f"{system}: there is no such file or folder")
+        raise UserError(f"{system}: there is no such file or folder{similar_path(system)}")
     metrics = MetricArguments(metric, lowercase, tokenize, stem, synonyms)
     search = SearchArguments(output, beam, settings, device)
     if not system.is_dir():

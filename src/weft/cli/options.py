@@ -1,5 +1,6 @@
 """Arguments and options that several commands share."""
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -26,6 +27,22 @@ BeamOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 OutputOption = Annotated[Path | None, typer.Option(metavar="FILE", help="The file to write. Default: standard output.")]
+
+MIN_MINUTES = 0.01
+
+
+def parse_minutes(text: str) -> float:
+    """Parse the length of a run in minutes."""
+    try:
+        minutes = float(text)
+    except ValueError:
+        minutes = math.nan
+    if not MIN_MINUTES <= minutes < math.inf:
+        raise UserError(
+            f"--minutes {text}: must be a number of minutes, at least {MIN_MINUTES}, for example 30 or 0.5."
+        )
+    return minutes
+
 
 BackendOption = Annotated[
     Literal["auto", "torch", "ctranslate2"],

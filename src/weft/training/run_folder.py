@@ -39,7 +39,7 @@ from weft.config.recipe import Recipe
 from weft.config.serialization import from_dict, to_dict
 from weft.config.yaml_files import dump_yaml, dump_yaml_inline, read_yaml
 from weft.core.errors import UserError
-from weft.core.files import check_new_folder, new_folder, remove_leftovers, write_atomically
+from weft.core.files import check_new_folder, new_folder, remove_leftovers, similar_path, write_atomically
 from weft.data.data_report import SplitReport
 from weft.training.data_preparation import PreparedData
 from weft.training.distributed import RankGroup
@@ -120,6 +120,9 @@ class RunFolder:
         return ranks.has_flag(self._started_flag) and ranks.on_main(self.has_run)
 
     def check_has_run(self) -> None:
+        if not self.path.exists():
+            hint = similar_path(self.path) or "."
+            raise UserError(f"{self.path}: there is no such folder. Give the --out of an earlier run{hint}")
         if not self.has_run():
             raise UserError(
                 f"{self.path} is not a run folder: it has no {CONFIG_FILE}. Give the --out of an earlier run."

@@ -226,7 +226,7 @@ class Trainer:
         step, settings = self.cursor.step, self.recipe.train
         if step > 1 and not self._is_due(settings.log_every):
             return
-        seconds, means = self.meter.seconds(), self.meter.report()
+        seconds, means = self.meter.seconds(), self.meter.report(settings.log_every if step == settings.steps else 0)
         if settings.steps is not None:
             seconds_left = seconds / step * (settings.steps - step)
         else:
@@ -319,7 +319,7 @@ class Trainer:
             self.components.average.restore(average)
         if reusable.best:
             self.best_score, self.validations_since_best = state.best_score, state.validations_since_best
-        self.meter = TrainingMeter(state.meter if reusable.meter else replace(state.meter, updates=[]))
+        self.meter = TrainingMeter(state.meter if reusable.meter else replace(state.meter, updates=[], reported=[]))
         preparation = state.time_spent.preparation + self.time_spent.preparation
         self.time_spent = replace(state.time_spent, preparation=preparation)
         self.cursor, self.saved_step = state.cursor, state.cursor.step
