@@ -2,12 +2,15 @@
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
+from weft.core.arguments import MIN_MINUTES
+from weft.core.arguments import refuse_options as refuse_options
+from weft.core.arguments import require_option as require_option
 from weft.core.errors import UserError
 
 SETTING_PATTERN = re.compile(r"[a-z_]+(\.[a-z_0-9]+)*=")  # how KEY=VALUE begins
@@ -28,7 +31,15 @@ BeamOption = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 OutputOption = Annotated[Path | None, typer.Option(metavar="FILE", help="The file to write. Default: standard output.")]
 
-MIN_MINUTES = 0.01
+
+def print_result(text: str, output: Path | None) -> None:
+    """Print a result, or write it to the file of --output."""
+    if output is None:
+        print(text)
+    else:
+        from weft.core.files import write_atomically
+
+        write_atomically(output, f"{text}\n".encode())
 
 
 def parse_minutes(text: str) -> float:
@@ -52,20 +63,6 @@ PrecisionOption = Annotated[
     Literal["float32", "int16", "int8"] | None,
     typer.Option(help="The precision of ctranslate2. int8 may change some outputs."),
 ]
-
-
-def refuse_options(situation: str, options: Mapping[str, object], purpose: str) -> None:
-    """Raise UserError if any of these options is set; options: values by name, false if not set."""
-    names = [name for name, value in options.items() if value]
-    if names:
-        raise UserError(f"{situation}: omit {', '.join(names)}, which {'is' if len(names) == 1 else 'are'} {purpose}.")
-
-
-def require_option(needed: str, value: object, options: Mapping[str, object]) -> None:
-    """Raise UserError if any of these options is set without the one that they need; value: of that one."""
-    for name, other in options.items():
-        if other and not value:
-            raise UserError(f"{name} needs {needed}: add it, or omit {name}.")
 
 
 def split_settings(arguments: Sequence[str] | None) -> tuple[list[str], list[str]]:
