@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from weft.cli.options import (
+    OUTPUT_PANEL,
     BeamOption,
     DeviceOption,
     JsonOption,
@@ -15,21 +16,33 @@ from weft.cli.options import (
     require_option,
 )
 
+METRIC_PANEL = "Metric options"
+
 MetricOption = Annotated[
     list[str] | None,
     typer.Option(
-        help="bleu, chrf, ter, meteor, exact, wer, cer, per, repetition, copy, numbers, addresses. Repeatable."
+        rich_help_panel=METRIC_PANEL,
+        help="bleu, chrf, ter, meteor, exact, wer, cer, per, repetition, copy, numbers, addresses. Repeatable.",
     ),
 ]
-LowercaseOption = Annotated[bool, typer.Option("--lowercase", help="Ignore case.")]
+LowercaseOption = Annotated[bool, typer.Option("--lowercase", rich_help_panel=METRIC_PANEL, help="Ignore case.")]
 TokenizeOption = Annotated[
-    str | None, typer.Option(metavar="NAME", help="The sacrebleu tokenizer, such as intl, zh or char. Default: 13a.")
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        rich_help_panel=METRIC_PANEL,
+        help="The sacrebleu tokenizer, such as intl, zh or char. Default: 13a.",
+    ),
 ]
 StemOption = Annotated[
-    str | None, typer.Option(metavar="LANGUAGE", help="The stemmer of METEOR, such as german. Default: porter.")
+    str | None,
+    typer.Option(
+        metavar="LANGUAGE", rich_help_panel=METRIC_PANEL, help="The stemmer of METEOR, such as german. Default: porter."
+    ),
 ]
 SynonymsOption = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Synonyms for METEOR, a set of words per line.")
+    Path | None,
+    typer.Option(metavar="FILE", rich_help_panel=METRIC_PANEL, help="Synonyms for METEOR, a set of words per line."),
 ]
 
 
@@ -51,7 +64,10 @@ def evaluate(
     json: JsonOption = False,
     output: OutputOption = None,
     translations: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Also write the translations of the model to this file.")
+        Path | None,
+        typer.Option(
+            metavar="FILE", rich_help_panel=OUTPUT_PANEL, help="Also write the translations of the model to this file."
+        ),
     ] = None,
     beam: BeamOption = None,
     settings: SetOption = None,
@@ -95,22 +111,41 @@ def compare(
     ] = None,
     metric: MetricOption = None,
     test: Annotated[
-        Literal["bootstrap", "randomization"], typer.Option(help="The significance test of differences.")
+        Literal["bootstrap", "randomization"],
+        typer.Option(rich_help_panel=METRIC_PANEL, help="The significance test of differences."),
     ] = "randomization",
     samples: Annotated[
-        int | None, typer.Option(min=100, help="The number of samples. Default: 1000, and 10000 for randomization.")
+        int | None,
+        typer.Option(
+            min=100,
+            rich_help_panel=METRIC_PANEL,
+            help="The number of samples. Default: 1000, and 10000 for randomization.",
+        ),
     ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="The seed of the samples. Default: 12345.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, rich_help_panel=METRIC_PANEL, help="The seed of the samples. Default: 12345.")
+    ] = None,
     lowercase: LowercaseOption = False,
     tokenize: TokenizeOption = None,
     stem: StemOption = None,
     synonyms: SynonymsOption = None,
-    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a page with example sentences.")] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", rich_help_panel=OUTPUT_PANEL, help="Write a page with example sentences."),
+    ] = None,
     sentence_metric: Annotated[
-        str | None, typer.Option(metavar="METRIC", help="The metric of single sentences on that page. Default: chrf.")
+        str | None,
+        typer.Option(
+            metavar="METRIC",
+            rich_help_panel=OUTPUT_PANEL,
+            help="The metric of single sentences on that page. Default: chrf.",
+        ),
     ] = None,
     sentences: Annotated[
-        int | None, typer.Option(min=1, help="The number of sentences of each kind on that page. Default: 10.")
+        int | None,
+        typer.Option(
+            min=1, rich_help_panel=OUTPUT_PANEL, help="The number of sentences of each kind on that page. Default: 10."
+        ),
     ] = None,
     json: JsonOption = False,
     output: OutputOption = None,

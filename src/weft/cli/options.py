@@ -15,21 +15,36 @@ from weft.core.errors import UserError
 
 SETTING_PATTERN = re.compile(r"[a-z_]+(\.[a-z_0-9]+)*=")  # how KEY=VALUE begins
 
+SEARCH_PANEL, OUTPUT_PANEL = "Search options", "Output options"
+
 ModelArgument = Annotated[Path, typer.Argument(metavar="MODEL", help="A run folder or a model folder.")]
 DeviceOption = Annotated[str, typer.Option(help="The device: auto, cpu, cuda, cuda:1 or mps.")]
 SetOption = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Change a setting, such as translate.ctc_weight=0.3."),
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        rich_help_panel=SEARCH_PANEL,
+        help="Change a setting, such as translate.ctc_weight=0.3.",
+    ),
 ]
 OverridesArgument = Annotated[
     list[str] | None,
     typer.Argument(metavar="[KEY=VALUE]...", help="Settings to change, such as model.encoder.layers=6."),
 ]
 BeamOption = Annotated[
-    int | None, typer.Option(min=1, help="The beam size; 1 is greedy search. Default: as the model was configured.")
+    int | None,
+    typer.Option(
+        min=1,
+        rich_help_panel=SEARCH_PANEL,
+        help="The beam size; 1 is greedy search. Default: as the model was configured.",
+    ),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-OutputOption = Annotated[Path | None, typer.Option(metavar="FILE", help="The file to write. Default: standard output.")]
+JsonOption = Annotated[bool, typer.Option("--json", rich_help_panel=OUTPUT_PANEL, help="Print JSON.")]
+OutputOption = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", rich_help_panel=OUTPUT_PANEL, help="The file to write. Default: standard output."),
+]
 
 
 def print_result(text: str, output: Path | None) -> None:

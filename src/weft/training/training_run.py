@@ -181,6 +181,9 @@ def run_trainer(trainer: Trainer) -> RunOutcome:
     saved = f"the best model is in {folder.best}"
     if trainer.components.validator is None:
         saved = f"the last model is in {folder.last} (there was no validation to choose the best)"
+    if trainer.initial_model_is_best():
+        metric = trainer.recipe.train.validation.best_metric
+        saved = f"no validation was better than that at the start by {metric}, so {folder.best} holds the initial model"
     command = "complete" if model.is_language_model else "translate"
     saved += f". To use it: weft {command} {shlex.quote(str(folder.path))}"
     messages = {

@@ -137,6 +137,7 @@ class ScoreRecord:
     value: float
     better: str
     interval: dict[str, float] | None = None
+    p: float | None = None  # of the difference to the score before fine-tuning
 
 
 @dataclass(frozen=True)
