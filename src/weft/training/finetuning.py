@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from weft.checkpoints.file_formats import write_json
 from weft.checkpoints.model_folder import model_fingerprint
+from weft.checkpoints.run_origin import locate_data
 from weft.checkpoints.trained_model import TrainedModel, load_model, load_model_config, load_model_recipe
 from weft.data.corpus import Corpus
 from weft.inference.language_model import count_units, negative_log_likelihood, perplexity_scores
@@ -116,6 +117,7 @@ def prepare_finetuning(
     """Make all choices, score the model before, and create the folder; problems are reported first."""
     model, options = Path(request.model), request.options
     recipe = load_model_recipe(model)
+    recipe = replace(recipe, data=locate_data(model, recipe.data))
     original = load_original_data(model, recipe)
     replay = replay_corpora(original, recipe, new, options.mix, fields) if options.mix else []
     tokenizers = choose_tokenizers(trained, new.corpus.pairs(), options.extend)
@@ -179,9 +181,11 @@ def score_model(
 
 def compare_before_and_after(folder: FinetuningFolder, display: ProgressDisplay, device: str) -> str | None:
     """Score the fine-tuned model, save the scores, and return a table; None if there is nothing to score on."""
-    request, recipe = folder.request(), folder.recipe()
+    request, recipe = folder.request(), folder.located_recipe()
     before, mix = request.before, request.options.mix
-    original = load_original_data(Path(request.model), load_model_config(folder.initial_model))
+    trained_on = load_model_config(folder.initial_model)
+    trained_on = replace(trained_on, data=locate_data(folder.initial_model, trained_on.data))
+    original = load_original_data(Path(request.model), trained_on)
     valid = recipe.data.splits(source_modality(recipe.text)).get("valid")
     corpora = {name: corpus for name, corpus in evaluation_corpora(valid, original).items() if name in before}
     if not corpora:

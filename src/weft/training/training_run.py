@@ -115,7 +115,8 @@ def run_training(
         tokenizers = None if initial is None else (initial.source_tokenizer, initial.target_tokenizer)
         if resumes:
             tokenizers = broadcast_tokenizers(ranks, lambda: load_tokenizers(folder.path))
-        data = prepare_data(recipe, tokenizers, display, ranks)
+        located = broadcast_recipe(ranks, folder.located_recipe) if resumes else recipe
+        data = prepare_data(located, tokenizers, display, ranks)
         if resumes:
             ranks.on_main(partial(folder.check_same_data, data))
         if not resumes or recipe.train.precision == "auto":

@@ -92,7 +92,7 @@ def read_run_summary(path: Path) -> RunSummary:
     """Read a run folder. The run may be training: nothing is locked or written."""
     folder = RunFolder(path)
     _check_run_folder(path)
-    recipe = folder.recipe()
+    recipe = folder.located_recipe()
     recipe_file = path / RECIPE_FILE
     return RunSummary(
         folder=folder,
