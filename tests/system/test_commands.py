@@ -44,6 +44,7 @@ def test_run_folder_has_exactly_the_expected_files(run: Path) -> None:
     assert {path.name for path in run.iterdir()} == {
         "config.yaml",
         "data.json",
+        "origin.json",
         "source.tokenizer.json",
         "log.jsonl",
         "checkpoints",

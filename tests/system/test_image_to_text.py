@@ -66,7 +66,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_image_paths_are_relative_to_the_table(folder: Path) -> None:
     result = weft(
-        "evaluate", folder / "run", folder / "valid.tsv", "--metric", "exact", "--json", "--output", folder / "o"
+        "evaluate", folder / "run", folder / "valid.tsv", "--metric", "exact", "--json", "--translations", folder / "o"
     )
     assert result.code == 0, result.err
     (score,) = json.loads(result.out)

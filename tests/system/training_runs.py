@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from weft.checkpoints.run_origin import ORIGIN_FILE
 from weft.training import trainer
 from weft.training.progress import ProgressDisplay
 from weft.training.train_step import train_step
@@ -52,9 +53,9 @@ def interrupt_after(monkeypatch: pytest.MonkeyPatch, updates: int) -> None:
 
 
 def run_contents(run: Path) -> dict[str, Any]:
-    """Return the contents of all files of a run folder, without times."""
+    """Return the contents of all files of a run folder, without times and absolute paths."""
     contents: dict[str, Any] = {}
-    for path in sorted(path for path in run.rglob("*") if path.is_file()):
+    for path in sorted(path for path in run.rglob("*") if path.is_file() and path.name != ORIGIN_FILE):
         name = path.relative_to(run).as_posix()
         match path.name:
             case "log.jsonl":

@@ -56,7 +56,8 @@ TRAINING_COMMANDS: dict[str, list[UserErrorCase]] = {
         ),
         case("one language", [*TRAIN, "data.languages=[en]"], "data.languages: needs two codes", "got 1"),
         case("wrong language code", [*TRAIN, "data.languages=[en, x]"], "data.languages: 'x' is not a language code"),
-        case("zero minutes", [*TRAIN, "--minutes", "0"], "--minutes", "0.01"),
+        case("zero minutes", [*TRAIN, "--minutes", "0"], "--minutes 0: must be a number of minutes, at least 0.01"),
+        case("minutes in words", [*TRAIN, "--minutes", "ten"], "--minutes ten: must be a number of minutes"),
         case("steps and minutes", [*TRAIN, "--minutes", "1", "train.steps=5"], "train.minutes", "train.steps=null"),
         case(
             "neither steps nor minutes", [*TRAIN, "train.steps=null"], "train.steps: is null, and so is train.minutes"

@@ -243,6 +243,21 @@ INFERENCE_COMMANDS: dict[str, list[UserErrorCase]] = {
             "--tokenize only affects bleu, meteor, repetition, copy: add one of them with --metric",
         ),
         case(
+            "model to compare without a source",
+            ["compare", "{corpus}/test.tgt", "{run}"],
+            "{run} is a model, and there is no source for it to translate: add --source FILE",
+        ),
+        case(
+            "beam to compare translations",
+            ["compare", "{corpus}/test.tgt", "{corpus}/test.tgt", "--beam", "2"],
+            "All systems are files of translations: omit --beam, which is for models",
+        ),
+        case(
+            "comparison written over a system",
+            ["compare", "{corpus}/test.tgt", "{corpus}/test.src", "--output", "{corpus}/test.src"],
+            "{corpus}/test.src: is read from",
+        ),
+        case(
             "stemmer with a language model",
             ["evaluate", "{language_model}", "{corpus}/test.src", "--stem", "german"],
             "{language_model} is a language model, scored by its perplexity: omit --stem, which is for",
@@ -254,10 +269,10 @@ INFERENCE_COMMANDS: dict[str, list[UserErrorCase]] = {
             "--beam",
         ),
         case(
-            "output with translations",
-            ["evaluate", "{corpus}/test.tgt", "{corpus}/test.tgt", "--output", "{new}"],
+            "translations of translations",
+            ["evaluate", "{corpus}/test.tgt", "{corpus}/test.tgt", "--translations", "{new}"],
             "{corpus}/test.tgt is a file of translations",
-            "--output",
+            "--translations",
         ),
         case(
             "output is a reference",

@@ -183,6 +183,28 @@ def test_choices_are_compatible_with_user_settings(settings: list[str], tmp_path
     assert to_dict(load_recipe(written), REGISTRY) == to_dict(chosen.recipe, REGISTRY)
 
 
+@pytest.mark.parametrize(
+    ("setting", "stale", "kept"),
+    [
+        ("text.source.vocab_size=400", ("text.source", "model.encoder", "train.minutes"), "data.validation_fraction"),
+        ("model.decoder.layers=1", ("model.encoder", "train.minutes"), "text.source"),
+        ("train.batch_tokens=512", ("train.batch_tokens", "train.minutes", "train.schedule"), "model.encoder"),
+        ("train.validation.every=7", ("train.validation",), "train.average"),
+        ("model.encoder.layers=6", ("model.encoder",), "train.average"),
+    ],
+)
+def test_reasons_do_not_state_what_the_user_set(
+    setting: str, stale: tuple[str, ...], kept: str, tmp_path: Path
+) -> None:
+    def places(overrides: list[str]) -> set[str]:
+        reasons = choose_recipe(write(tmp_path), overrides, 1, "cpu").reasons.splitlines()
+        return {line.split()[0] for line in reasons if line.startswith("  ") and line[2] != " "}
+
+    assert {*stale, kept} <= places([])
+    assert not places([setting]) & {*stale}
+    assert kept in places([setting])
+
+
 def test_steps_replace_minutes(tmp_path: Path) -> None:
     chosen = choose_recipe(write(tmp_path), ["train.steps=80"], None, "cpu").recipe
     assert (chosen.train.steps, chosen.train.minutes) == (80, None)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from weft.cli.evaluate import MetricArguments
 from weft.cli.evaluate import compare as compare_files
 from weft.cli.options import refuse_options
 from weft.core.errors import UserError
+from weft.inference.system_scores import MetricArguments
 from weft.metrics.comparison import (
     DEFAULT_COMPARISON,
     Comparison,
@@ -22,7 +22,7 @@ from weft.metrics.comparison import (
     word_frequencies,
 )
 from weft.metrics.corpus_metrics import metric_statistics
-from weft.metrics.references import ComparisonData, SystemOutput, read_comparison_data, system_names
+from weft.metrics.references import ComparisonData, EvaluationSet, SystemOutput, read_comparison_data, system_names
 from weft.metrics.score_report import comparison_to_json, format_comparison
 from weft.metrics.scores import MetricOptions, Segments
 from weft.visualize.comparison_page import SENTENCE_METRIC, SENTENCES_PER_KIND, write_comparison_page
@@ -127,15 +127,31 @@ def write(path: Path, text: str) -> Path:
     return path
 
 
+def read_files(references: list[Path], systems: list[Path], source: Path | None) -> ComparisonData:
+    def translate(model: Path, examples: EvaluationSet) -> list[str]:
+        return [f"{model.name} {source}" for source in examples.sources]
+
+    return read_comparison_data(references, systems, source, translate)()
+
+
+def test_models_translate_the_source(tmp_path: Path) -> None:
+    source, reference = write(tmp_path / "source", "go\nrun\n"), write(tmp_path / "reference", "ve\ncorre\n")
+    (tmp_path / "model").mkdir()
+    found = read_files([reference], [tmp_path / "model", reference], source)
+    assert [system.outputs for system in found.systems] == [["model go", "model run"], ["ve", "corre"]]
+    with pytest.raises(UserError, match="there is no source for it to translate: add --source FILE"):
+        read_files([reference], [tmp_path / "model", reference], None)
+
+
 def test_comparison_data_is_read_from_files(tmp_path: Path) -> None:
     table = write(tmp_path / "test.tsv", "go\tve\tvete\nrun\tcorre\n")
     first, other = write(tmp_path / "a" / "out", "ve\ncorre\n"), write(tmp_path / "b" / "out", "va\ncorre\n")
-    found = read_comparison_data([table], [first, other], None)
+    found = read_files([table], [first, other], None)
     assert found.sources == ["go", "run"]
     assert found.references == [("ve", "vete"), ("corre",)]
     assert [system.name for system in found.systems] == [str(first), str(other)]
     assert system_names([Path("x/a"), Path("x/b")]) == ["a", "b"]
-    assert read_comparison_data([first, other], [other], first).references == [("ve", "va"), ("corre", "corre")]
+    assert read_files([first, other], [other], first).references == [("ve", "va"), ("corre", "corre")]
     write_comparison_page(lambda: compare_systems(found, FAST_SETTINGS), tmp_path / "page.html", "chrf", 3)
     assert (tmp_path / "page.html").read_text("utf-8").startswith("<!doctype html>")
 
@@ -155,17 +171,17 @@ def test_mismatched_files_are_rejected(systems: list[str], source: str | None, m
         write(tmp_path / name, content)
     files = [tmp_path / name for name in systems]
     with pytest.raises(UserError) as caught:
-        read_comparison_data([tmp_path / "two"], files, None if source is None else tmp_path / source)
+        read_files([tmp_path / "two"], files, None if source is None else tmp_path / source)
     assert str(caught.value).startswith(f"{tmp_path}/{message.format(at=tmp_path)}")
 
 
 def test_empty_references_and_duplicate_sources_are_rejected(tmp_path: Path) -> None:
     empty, table = write(tmp_path / "empty", ""), write(tmp_path / "test.tsv", "go\tve\n")
     with pytest.raises(UserError, match="empty: is empty, so there are no lines to evaluate"):
-        read_comparison_data([empty], [empty], None)
+        read_files([empty], [empty], None)
     output = write(tmp_path / "out", "ve\n")
     with pytest.raises(UserError, match=r"test\.tsv has the source in its first column: omit --source"):
-        read_comparison_data([table], [output], output)
+        read_files([table], [output], output)
 
 
 def test_options_need_a_metric_that_uses_them(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from typing import BinaryIO
 import pytest
 
 from weft.core.errors import UserError
-from weft.core.files import atomic_folder, path_lock, recover_folder, remove_leftovers, write_atomically
+from weft.core.files import atomic_folder, path_lock, recover_folder, remove_leftovers, similar_path, write_atomically
 
 
 def content(folder: Path) -> dict[str, str]:
@@ -261,3 +261,13 @@ def test_swap_in_progress_is_not_undone(tmp_path: Path, monkeypatch: pytest.Monk
     with atomic_folder(tmp_path / "best") as new:
         (new / "only").write_text("new")
     assert content(tmp_path) == {"best/only": "new"}
+
+
+def test_missing_path_suggests_the_most_similar_one(tmp_path: Path) -> None:
+    (tmp_path / "runs" / "english-german").mkdir(parents=True)
+    (tmp_path / "runs" / "english-german" / "best").mkdir()
+    expected = f"; did you mean {tmp_path / 'runs' / 'english-german'}?"
+    assert similar_path(tmp_path / "runs" / "english-germn") == expected
+    assert similar_path(tmp_path / "run" / "english-german") == expected
+    assert similar_path(tmp_path / "runs" / "french") == ""
+    assert similar_path(tmp_path / "nothing" / "here" / "at-all") == ""

@@ -22,7 +22,7 @@ from weft.training.embedding_extension import (
     extend_tokenizers,
     extension_obstacle,
 )
-from weft.training.finetuning import FinetuningFolder, format_before_and_after
+from weft.training.finetuning import FinetuningFolder, add_p_values, format_before_and_after
 from weft.training.finetuning_recipe import FinetuningOptions, NewData, make_finetuning_recipe, original_fingerprints
 from weft.training.recipe_checks import check_recipe
 from weft.training.trainer import trainable_weights
@@ -171,13 +171,15 @@ def test_original_fingerprints_are_read_only_from_run_folders(
     assert original_fingerprints(tmp_path / "run" / "best") == original_fingerprints(tmp_path / "run") == expected
 
 
-def commented_recipe(pairs: int, options: FinetuningOptions, *, steps: int | None = 4000) -> CommentedRecipe:
+def commented_recipe(
+    pairs: int, options: FinetuningOptions, *, steps: int | None = 4000, valid: Corpus | None = None
+) -> CommentedRecipe:
     node: dict[str, Any] = {
         "train": {"steps": steps, "minutes": None if steps else 5, "batch_tokens": 1000},
         "data": {"train": ["a"]},
     }
     node["train"] |= {"schedule": {"learning_rate": 0.01}, "average": {"type": "snapshots"}}
-    new = NewData(("new.tsv",), Corpus(["new.tsv"]), pairs, 0.0, None)
+    new = NewData(("new.tsv",), Corpus(["new.tsv"]), pairs, 0.0, valid)
     return make_finetuning_recipe(load_recipe(node), "old", FinetuningFolder(Path("run")), options, new, [], 10.0)
 
 
@@ -220,11 +222,35 @@ def test_table_marks_worse_scores() -> None:
     }
     after = {
         "original": [
-            {"name": "wer", "value": 12.5, "better": "lower"},
-            {"name": "bleu", "value": 1, "better": "higher"},
+            {"name": "wer", "value": 12.5, "better": "lower", "p": 0.01},
+            {"name": "bleu", "value": 0.5, "better": "higher", "p": 0.3},
         ]
     }
     lines = format_before_and_after(before, after, {"original": "valid.tsv"}, 0.5).split("\n")
     assert lines[0] == "mixed in: 0.5 original pairs per new pair"
-    assert lines[3].split() == ["wer", "10.00", "12.50", "+2.50", "worse"]
-    assert lines[4].split() == ["bleu", "1.00", "1.00", "+0.00"]
+    assert lines[3].split() == ["wer", "10.00", "12.50", "+2.50", "worse", "(p", "=", "0.0100)"]
+    assert lines[4].split() == ["bleu", "1.00", "0.50", "-0.50", "no", "significant", "difference"]
+
+
+def test_p_values_are_those_of_a_paired_bootstrap(tmp_path: Path) -> None:
+    path = tmp_path / "valid.tsv"
+    path.write_text("".join(f"s{number}\tword{number} x\n" for number in range(40)))
+    references = [f"word{number} x" for number in range(40)]
+    scores = [{"name": "exact", "value": 0.0}]
+
+    def p_value(before: list[str], after: list[str]) -> float:
+        (score,) = add_p_values(scores, Corpus([str(path)]), before, after)
+        p: float = score["p"]
+        return p
+
+    assert p_value(references, ["wrong"] * 20 + references[20:]) < 0.05
+    assert p_value(references, ["wrong", *references[1:]]) > 0.05
+    assert add_p_values(scores, Corpus([str(path)]), [], []) == scores
+
+
+@pytest.mark.parametrize("valid", [None, Corpus(["valid.tsv"])])
+def test_validation_stops_early_and_says_if_there_is_none(valid: Corpus | None) -> None:
+    chosen = commented_recipe(100, FinetuningOptions(), valid=valid)
+    settings = chosen.recipe.train.validation
+    assert (settings.patience, settings.at_start) == (3, True)
+    assert ("100 new pairs are too few to hold some out" in chosen.reasons) == (valid is None)

@@ -53,12 +53,26 @@ def test_meter_averages_over_tokens_and_resets(monkeypatch: pytest.MonkeyPatch) 
     now[0] = 4.0
     with meter.paused():
         now[0] = 14.0
-    report = meter.report()
+    report = meter.report(0)
     assert report == {"loss": 1.0, "nll": 0.75, "accuracy": 50.0, "gradient_norm": 2.0, "tokens_per_second": 10.0}
     meter.add(UpdateStats(loss=1.0, count=1.0, gradient_norm=1.0, parts={}))
     now[0] = 16.0
-    assert meter.report()["tokens_per_second"] == 0.5
+    assert meter.report(0)["tokens_per_second"] == 0.5
     assert meter.seconds() == 116.0
+
+
+def test_last_report_averages_as_many_updates_as_the_others() -> None:
+    def update(loss: float) -> UpdateStats:
+        return UpdateStats(loss=loss, count=1.0, gradient_norm=0.0, parts={})
+
+    meter = TrainingMeter()
+    for loss in (1.0, 2.0, 3.0, 4.0):
+        meter.add(update(loss))
+    meter.report(0)
+    meter.add(update(8.0))
+    resumed = TrainingMeter(meter.state())
+    for one in (meter, resumed):
+        assert one.report(3)["loss"] == (3.0 + 4.0 + 8.0) / 3
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(0, "0:00"), (61, "1:01"), (3600, "1:00:00"), (59.7, "1:00")])

@@ -28,7 +28,7 @@ from weft.checkpoints.file_formats import (
 from weft.checkpoints.manifest import MANIFEST_FILE, check_manifest, migrate_document, read_manifest, write_manifest
 from weft.core.codec import Codec
 from weft.core.errors import UserError
-from weft.core.files import atomic_folder, path_lock, readable_folder, recover_folder
+from weft.core.files import atomic_folder, path_lock, readable_folder, recover_folder, similar_path
 from weft.data.image_codec import ImageCodec
 from weft.data.languages import LanguagePair, language_pair
 from weft.metrics.calibration import Calibration, CalibrationResult
@@ -82,7 +82,8 @@ def find_model(path: Path) -> Path:
         if (folder / MANIFEST_FILE).is_file() and (folder / WEIGHTS_FILE).is_file():
             return folder
     if not path.exists():
-        raise UserError(f"{path}: there is no such folder. Give a run folder or a model folder.")
+        hint = similar_path(path) or "."
+        raise UserError(f"{path}: there is no such folder. Give a run folder or a model folder{hint}")
     raise UserError(
         f"{path} is not a model folder: it has no {MANIFEST_FILE} with {WEIGHTS_FILE}, and neither has "
         f"{path / 'best'}. Give the folder that weft train wrote (its --out)."

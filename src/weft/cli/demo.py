@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from weft.cli.datasets import training_command
-from weft.cli.options import DeviceOption
+from weft.cli.options import DeviceOption, parse_minutes
 
 if TYPE_CHECKING:
     from weft.data.datasets.download import DatasetFolder
@@ -83,7 +83,9 @@ def demo(
         Path | None, typer.Option(metavar="FOLDER", help="The run folder to create or resume. Default: runs/demo-TASK.")
     ] = None,
     data: Annotated[Path, typer.Option(metavar="FOLDER", help="The folder of the datasets.")] = Path("data"),
-    minutes: Annotated[float | None, typer.Option(min=0.01, help="The training time. Default: 5 or 8.")] = None,
+    minutes: Annotated[
+        float | None, typer.Option(parser=parse_minutes, metavar="N", help="The training time. Default: 5 or 8.")
+    ] = None,
     device: DeviceOption = "auto",
 ) -> None:
     """Download real data, train a model in a few minutes, and show what it can do."""

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from weft.cli.options import DeviceOption, OverridesArgument, refuse_options
+from weft.cli.options import DeviceOption, OverridesArgument, parse_minutes, refuse_options
 from weft.core.errors import UserError
 
 
@@ -17,7 +17,10 @@ def distill(
         list[Path] | None, typer.Option(metavar="FILE", help="Text to translate. Default: its training data.")
     ] = None,
     minutes: Annotated[
-        float | None, typer.Option(min=0.01, help="The training time. Default: the teacher's number of updates.")
+        float | None,
+        typer.Option(
+            parser=parse_minutes, metavar="N", help="The training time. Default: the teacher's number of updates."
+        ),
     ] = None,
     compare: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Only compare the student in this folder with its teacher.")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from weft.cli.options import DeviceOption, split_settings
+from weft.cli.options import DeviceOption, parse_minutes, split_settings
 from weft.core.errors import UserError
 
 if TYPE_CHECKING:
@@ -34,7 +34,9 @@ def finetune(
         int | None, typer.Option(min=0, metavar="N", help="Add at most N tokens. Default: those that are unknown.")
     ] = None,
     keep_optimizer: Annotated[bool, typer.Option("--keep-optimizer", help="Keep the state of the optimizer.")] = False,
-    minutes: Annotated[float | None, typer.Option(min=0.01, help="The training time. Default: ten epochs.")] = None,
+    minutes: Annotated[
+        float | None, typer.Option(parser=parse_minutes, metavar="N", help="The training time. Default: ten epochs.")
+    ] = None,
     device: DeviceOption = "auto",
 ) -> None:
     """Fine-tune a trained model on new data, and report what it gains there and loses on its old data."""

@@ -18,6 +18,7 @@ from weft.cli.deployment import calibrate, export, shortlist
 from weft.cli.distill import distill
 from weft.cli.evaluate import compare, edit_distance, evaluate
 from weft.cli.finetune import finetune
+from weft.cli.help_layout import HELP_SETTINGS, PanelCommand, TopicGroup
 from weft.cli.inspect_command import inspect_app
 from weft.cli.noise import noise
 from weft.cli.recipes import recipes, show
@@ -33,8 +34,9 @@ from weft.core.hardware import keep_freed_memory
 app = typer.Typer(
     name="weft",
     help="Train, use and inspect sequence-to-sequence models.",
+    cls=TopicGroup,
+    context_settings=HELP_SETTINGS,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -44,9 +46,9 @@ INFERENCE = (translate, serve, complete, rerank, score, calibrate, shortlist, ex
 EVALUATION = (evaluate, compare, edit_distance)
 OTHERS = (show, noise, demo)
 for command in (*TRAINING, *INFERENCE, *EVALUATION, *OTHERS):
-    app.command()(command)
+    app.command(cls=PanelCommand, context_settings=HELP_SETTINGS)(command)
 for group in (inspect_app, datasets_app):
-    app.add_typer(group)
+    app.add_typer(group, cls=TopicGroup, context_settings=HELP_SETTINGS)
 
 
 @app.callback(invoke_without_command=True)

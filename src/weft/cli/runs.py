@@ -37,14 +37,8 @@ def report(
 ) -> None:
     """Write a self-contained page about a training run: data, settings, curves, scores, examples, attention,
     errors and diagnosis."""
-    from weft.core.files import check_output_file
     from weft.visualize.run_evaluation import ReportOptions
-    from weft.visualize.run_report import write_run_report
-    from weft.visualize.run_summary import check_test_data, read_run_summary, report_inputs
+    from weft.visualize.run_report import report_run
 
-    summary = read_run_summary(run)
-    if test:
-        check_test_data(summary)
-    check_output_file(output, report_inputs(summary))
-    write_run_report(summary, output, ReportOptions(test, max_lines, sentences, device))
+    summary = report_run(run, output, ReportOptions(test, max_lines, sentences, device))
     print(f"{output}: {summary.name}, {summary.describe_status()}")

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from weft.cli.options import DeviceOption, split_settings
+from weft.cli.options import DeviceOption, parse_minutes, split_settings
 from weft.core.errors import UserError
 
 USAGE = (
@@ -27,7 +27,10 @@ def train(
     ] = None,
     out: Annotated[Path | None, typer.Option(metavar="FOLDER", help="The run folder to create.")] = None,
     minutes: Annotated[
-        float | None, typer.Option(min=0.01, help="Train as well as possible in this time, validation included.")
+        float | None,
+        typer.Option(
+            parser=parse_minutes, metavar="N", help="Train as well as possible in this time, validation included."
+        ),
     ] = None,
     languages: Annotated[
         str | None,

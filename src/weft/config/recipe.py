@@ -32,6 +32,7 @@ class ValidationConfig:
     search: Factory[Search] = BeamSearch
     frame_decoder: Factory[FrameDecoder] = BestPathDecoder  # of a model without a decoder
     patience: PositiveInt | None = None  # stop after this many validations without an improvement
+    at_start: bool = False  # score the initial weights too, as step 0; they are the best until others are better
 
 
 @dataclass(frozen=True, kw_only=True)

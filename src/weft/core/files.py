@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
 from weft.core.errors import UserError
+from weft.core.formatting import close_names
 
 if sys.platform != "win32":
     import fcntl
@@ -195,6 +196,28 @@ def remove_path(path: Path) -> None:
         shutil.rmtree(path, ignore_errors=True)  # the rest is a leftover
     else:
         path.unlink(missing_ok=True)
+
+
+def similar_path(path: Path) -> str:
+    """Return `; did you mean "runs/first"?` for a missing path if a name in its folder is close, else an empty string.
+
+    If the folder is missing too, its own name is corrected first.
+    """
+    parent = path.parent
+    if not parent.is_dir():
+        parent = next((parent.with_name(name) for name in close_names(parent.name, _names(parent.parent))), parent)
+    for name in close_names(path.name, _names(parent)) or [path.name]:
+        if (parent / name).exists():
+            return f"; did you mean {parent / name}?"
+    return ""
+
+
+def _names(folder: Path) -> list[str]:
+    """The names in a folder that exists and can be read, without hidden ones."""
+    try:
+        return sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
+    except OSError:
+        return []
 
 
 def resolve_target(path: Path) -> Path:

@@ -56,7 +56,12 @@ def quote_all(values: Iterable[bool | int | float | str | None]) -> str:
     return ", ".join(quote(value) for value in values)
 
 
+def close_names(name: str, names: Iterable[str]) -> list[str]:
+    """Return the name that is most similar to `name`, if one is close."""
+    return difflib.get_close_matches(name[:MAX_QUOTED_LENGTH], list(names), 1)
+
+
 def did_you_mean(name: str, names: Iterable[object]) -> str:
     """Return `; did you mean "layers"?` if one of the names is close, else an empty string."""
-    close = difflib.get_close_matches(name[:MAX_QUOTED_LENGTH], [str(known) for known in names], 1)
+    close = close_names(name, map(str, names))
     return f"; did you mean {quote(close[0])}?" if close else ""

@@ -17,8 +17,11 @@ MAX_MMAP_THRESHOLD = 32 * 2**20  # bytes; glibc accepts no more
 NO_TRIM_THRESHOLD = 2**31 - 1
 
 
-def select_device(name: str) -> torch.device:
-    """Return the named device if it works; `auto` is the first GPU if there is one, else the CPU."""
+def select_device(name: str, option: str = "--device ") -> torch.device:
+    """Return the named device if it works; `auto` is the first GPU if there is one, else the CPU.
+
+    option: what precedes the name in a message.
+    """
     import torch
 
     if name == "auto":
@@ -29,7 +32,7 @@ def select_device(name: str) -> torch.device:
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         reason = str(error).split("\n", 1)[0].rstrip(".")
         devices = "auto, cpu, cuda, cuda:1, mps"
-        raise UserError(f"--device {name} cannot be used here ({reason}). Devices are: {devices}.") from error
+        raise UserError(f"{option}{name} cannot be used here ({reason}). Devices are: {devices}.") from error
     return device
 
 

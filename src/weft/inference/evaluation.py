@@ -6,6 +6,7 @@ from pathlib import Path
 
 from weft.checkpoints.model_folder import save_calibration
 from weft.core.errors import UserError
+from weft.core.progress_bar import track_progress
 from weft.data.text_files import read_lines
 from weft.inference.translation import Translation
 from weft.inference.translation_io import image_paths, report_truncated, write_lines
@@ -22,22 +23,31 @@ def evaluate_model(
 ) -> list[MetricScore]:
     """Translate the sources and score the translations, which are also written to `output` if it is given."""
     check_metrics(metrics, options)
-    sources = example_sources(translator, examples)
-    translations: list[Translation] = []
+    outputs: list[str] = []
 
     def lines() -> Iterator[str]:
-        for translation in translator.for_text(split=False).stream(sources):
-            translations.append(translation)
+        for translation in translate_examples(translator, examples, "translating"):
+            outputs.append(translation.text)
             yield f"{translation.text}\n"
 
     if output is None:
-        translations = translator.translate(sources, split=False)
+        for _ in lines():
+            pass
     else:
         write_lines(lines(), output)  # raises an error before the work if the file cannot be written
-    truncated = [number for number, translation in enumerate(translations, 1) if translation.truncated]
-    report_truncated(truncated, translator.max_source_length(), translator.source_codec)
-    outputs = [translation.text for translation in translations]
     return evaluate_with_intervals(Segments(outputs, examples.references, examples.sources), metrics, options)
+
+
+def translate_examples(translator: Translator, examples: EvaluationSet, label: str) -> Iterator[Translation]:
+    """Translate the sources with a progress bar; then report those that were truncated."""
+    sources, truncated = example_sources(translator, examples), list[int]()
+    for number, translation in enumerate(
+        track_progress(translator.for_text(split=False).stream(sources), label, len(sources)), start=1
+    ):
+        if translation.truncated:
+            truncated.append(number)
+        yield translation
+    report_truncated(truncated, translator.max_source_length(), translator.source_codec)
 
 
 def example_sources(translator: Translator, examples: EvaluationSet) -> list[str]:

@@ -40,6 +40,9 @@ class ScoredPair(NamedTuple):
     token_scores: tuple[float, ...]
     truncated: bool  # the source was longer than the model reads
 
+    def __repr__(self) -> str:
+        return f"<ScoredPair {self.score:.4f}, perplexity {self.perplexity:.4f}, {self.target!r}>"
+
     @property
     def perplexity(self) -> float:
         """exp(-log p / tokens); infinite if the target is impossible."""

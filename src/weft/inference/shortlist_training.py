@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from weft.checkpoints.model_folder import ModelFolder, lock_model_folder, read_model_folder, save_shortlist
+from weft.checkpoints.run_origin import locate_data
 from weft.checkpoints.trained_model import load_model_config
 from weft.core.errors import UserError
 from weft.data.corpus import Corpus
@@ -46,7 +47,7 @@ def train_shortlist(path: Path, files: Sequence[Path], size: ShortlistSize, max_
             raise UserError(f"{model.path}: reads no text, so there are no source tokens for a shortlist")
         if model.slots["decoder"]["type"] == "none":
             raise UserError(f"{model.path}: has no decoder, whose output layer a shortlist restricts")
-        corpus = Corpus(files) if files else load_model_config(folder).data.splits()["train"]
+        corpus = Corpus(files) if files else locate_data(folder, load_model_config(folder).data).splits()["train"]
         report = _learn_shortlist(model, islice(corpus.pairs(), max_pairs), size)
         save_shortlist(model.path, report.shortlist)
     return report

@@ -5,7 +5,7 @@ training frequency, and frequent word confusions (as in compare-mt, Neubig et al
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -157,6 +157,21 @@ class ComparisonSettings:
     trials: int = RANDOMIZATION_TRIALS  # of approximate randomization
     seed: int = RESAMPLING_SEED
 
+    @classmethod
+    def with_samples(
+        cls,
+        metrics: Sequence[str],
+        options: MetricOptions,
+        test: SignificanceTest,
+        samples: int | None,
+        seed: int | None,
+    ) -> "ComparisonSettings":
+        """Return settings in which `samples` replaces both the samples and the trials (None: the defaults)."""
+        chosen = cls(metrics, options, test)
+        if samples is not None:
+            chosen = replace(chosen, samples=samples, trials=samples)
+        return chosen if seed is None else replace(chosen, seed=seed)
+
 
 DEFAULT_COMPARISON = ComparisonSettings()
 
@@ -190,6 +205,14 @@ class Comparison(NamedTuple):
     lengths: Sequence[ScoreBucket]
     frequencies: Sequence[ScoreBucket]
     uses_training_text: bool  # frequencies are those in a training text, not in the references
+
+    def __repr__(self) -> str:
+        scores = (
+            ", ".join(f"{one.score.value:.2f}" + ("" if one.p is None else f" (p = {one.p:.4f})") for one in results)
+            for results in self.results.values()
+        )
+        metrics = "; ".join(f"{name} {listed}" for name, listed in zip(self.results, scores, strict=True))
+        return f"<Comparison of {', '.join(self.names())}: {metrics}>"
 
     def names(self) -> list[str]:
         return [system.name for system in self.data.systems]

@@ -1,9 +1,9 @@
 """Sources, references and system outputs from .tsv or text files, checked to have equally many lines."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from weft.core.errors import UserError
 from weft.data.text_files import read_lines, uncompressed_name
@@ -67,6 +67,9 @@ def _check_line_count(path: Path, lines: int, other: Path, expected: int) -> Non
         raise UserError(f"{path} has {lines} lines, {other} has {expected}: the files must correspond line by line.")
 
 
+Translate: TypeAlias = Callable[[Path, EvaluationSet], list[str]]
+
+
 class SystemOutput(NamedTuple):
     """The name and the outputs of a system."""
 
@@ -86,17 +89,41 @@ class ComparisonData(NamedTuple):
         return [Segments(system.outputs, self.references, self.sources) for system in self.systems]
 
 
-def read_comparison_data(references: Sequence[Path], systems: Sequence[Path], source: Path | None) -> ComparisonData:
-    """Read files that all have as many lines as the first reference file."""
+def read_comparison_data(
+    references: Sequence[Path],
+    systems: Sequence[Path],
+    source: Path | None,
+    translate: Translate,
+    source_option: str = "--source",
+) -> Callable[[], ComparisonData]:
+    """Read files that all have as many lines as the first reference file; return what completes the data.
+
+    translate: returns the outputs of the model in a folder. source_option: the name of `source` in messages.
+    """
     first, count = references[0], len(_read_reference_file(references[0]))
-    rows = read_references(references, count, first)
-    outputs = [_read_aligned_lines(path, first, count) for path in systems]
-    named = [SystemOutput(*pair) for pair in zip(system_names(systems), outputs, strict=True)]
+    rows, names = read_references(references, count, first), system_names(systems)
+    files = {path: _read_aligned_lines(path, first, count) for path in systems if not path.is_dir()}
     if source is None:
-        return ComparisonData(named, rows, read_tsv_sources(references))
-    if any(map(is_tsv, references)):
-        raise UserError(f"{first} has the source in its first column: omit --source {source}")
-    return ComparisonData(named, rows, _read_aligned_lines(source, first, count))
+        table = next(filter(is_tsv, references), None)
+        sources, origin = None if table is None else read_tsv(table).sources, table
+    elif any(map(is_tsv, references)):
+        raise UserError(f"{first} has the source in its first column: omit {source_option} {source}")
+    else:
+        sources, origin = _read_aligned_lines(source, first, count), source
+    if sources is not None and origin is not None:
+        examples = EvaluationSet(sources, rows, origin)
+    elif len(files) < len(systems):
+        model = next(path for path in systems if path not in files)
+        raise UserError(
+            f"{model} is a model, and there is no source for it to translate: add {source_option} FILE, or give one "
+            ".tsv with sources and references"
+        )
+
+    def complete() -> ComparisonData:
+        outputs = [files[path] if path in files else translate(path, examples) for path in systems]
+        return ComparisonData(list(map(SystemOutput, names, outputs)), rows, sources)
+
+    return complete
 
 
 def system_names(paths: Sequence[Path]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -135,3 +135,26 @@ class MetricScore(NamedTuple):
     signature: str
     interval: ConfidenceInterval | None = None
     counts: tuple[tuple[str, float], ...] = ()  # named statistics it was computed from, if users know them
+
+    def __repr__(self) -> str:
+        interval = "" if self.interval is None else f" ± {self.interval.half_width():.2f}"
+        return f"<{self.name} {self.value:.2f}{interval}, {self.signature}>"
+
+
+class ScoresByName(Mapping[str, MetricScore]):
+    """Scores of one system by the names of their metrics, in the order of the metrics."""
+
+    def __init__(self, scores: Iterable[MetricScore]):
+        self._scores = {score.name: score for score in scores}
+
+    def __getitem__(self, name: str) -> MetricScore:
+        return self._scores[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._scores)
+
+    def __len__(self) -> int:
+        return len(self._scores)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {', '.join(f'{name} {score.value:.2f}' for name, score in self.items())}>"

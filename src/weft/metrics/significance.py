@@ -15,6 +15,7 @@ SignificanceTest: TypeAlias = Literal["bootstrap", "randomization"]
 BOOTSTRAP_SAMPLES = 1000
 RANDOMIZATION_TRIALS = 10_000
 RESAMPLING_SEED = 12345  # sacrebleu's
+SIGNIFICANCE_LEVEL = 0.05
 TIE_TOLERANCE = 1e-9  # scores are floating-point sums: smaller differences count as equal
 BLOCK_DRAWS = 10_000_000  # draws in memory at a time
 

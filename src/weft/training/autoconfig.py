@@ -5,9 +5,10 @@ is chosen with its reason. Text gets a Transformer; images of text lines get con
 """
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice
+from types import MappingProxyType
 from typing import NamedTuple
 
 import torch
@@ -45,6 +46,16 @@ MIN_PAIRS_FOR_HOLDOUT = 200  # of a smaller corpus, none are held out
 VOCABULARY_SIZES = ((5_000, 1000), (10_000, 2000), (20_000, 4000), (500_000, 8000), (5_000_000, 16_000))
 DROPOUT_BY_EPOCHS = ((4, 0.05), (12, 0.1), (25, 0.2))
 MAX_DROPOUT = 0.3
+
+# Settings whose values a reason states, besides its own: the number of weights, of updates, of warmup steps.
+RELATED_SETTINGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "model.encoder": ("model", "text"),
+        "train.minutes": ("model", "text", "train.batch_tokens", "train.gradient_accumulation"),
+        "train.schedule": ("train.batch_tokens", "train.gradient_accumulation"),
+        "data.validation_fraction": ("data.valid",),
+    }
+)
 
 IMAGE_HEIGHT = 32
 SNIFFED_LINES = 20  # to find out whether a source names images
@@ -145,7 +156,9 @@ def choose_recipe(
         choices = choose_text_settings(inputs)
     document, reasons = choices_to_document(choices), {one.place: one.reason for one in choices if one.reason}
     heading, purpose = "chosen from the data and the time:", "these files"
-    return make_commented_recipe(document, reasons, overrides, heading=heading, purpose=purpose)
+    return make_commented_recipe(
+        document, reasons, overrides, heading=heading, purpose=purpose, related=RELATED_SETTINGS
+    )
 
 
 def choices_to_document(choices: Iterable[SettingChoice]) -> dict[str, PlainData]:

@@ -5,6 +5,7 @@ terminal. Used by autoconfig, fine-tuning and distillation.
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from weft.config.overrides import apply_overrides
@@ -31,18 +32,34 @@ class CommentedRecipe:
 
 
 def make_commented_recipe(
-    document: dict[str, Any], reasons: Mapping[str, str], overrides: Sequence[str], *, heading: str, purpose: str
+    document: dict[str, Any],
+    reasons: Mapping[str, str],
+    overrides: Sequence[str],
+    *,
+    heading: str,
+    purpose: str,
+    related: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> CommentedRecipe:
     """Combine the chosen settings with overrides, which take precedence.
 
     document: as a recipe file has it. reasons: by place, such as train.steps; each starts with the choice. purpose: the
-    recipe is chosen for this.
+    recipe is chosen for this. related: other places whose values a reason states; a reason is omitted if an override
+    changes anything that it states.
     """
     document = apply_overrides(document, overrides)
-    places = overridden_places(overrides)
-    reasons = {place: reason for place, reason in reasons.items() if place not in places}
+    changed = overridden_places(overrides)
+    reasons = {
+        place: reason
+        for place, reason in reasons.items()
+        if not any(_overlap(one, other) for one in (place, *related.get(place, ())) for other in changed)
+    }
     yaml = format_yaml(document, reasons, TITLE.format(purpose))
     return CommentedRecipe(load_recipe(document), format_reasons(reasons, heading), yaml)
+
+
+def _overlap(place: str, other: str) -> bool:
+    """Whether one of two places is, or contains, the other."""
+    return f"{place}.".startswith(f"{other}.") or f"{other}.".startswith(f"{place}.")
 
 
 def overridden_places(overrides: Iterable[str]) -> set[str]:

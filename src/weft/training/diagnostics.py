@@ -1,6 +1,6 @@
 """Diagnose a run from its log: learning rate too high, exploding gradient (Pascanu et al. 2013), overfitting,
-repetition (Welleck et al. 2020), copying, non-finite loss, unsuitable vocabulary. Each diagnosis names what was
-observed, the likely cause and the setting to change, and is reported once per run; thresholds are wide.
+repetition (Welleck et al. 2020), copying, non-finite loss, unsuitable vocabulary, too little data. Each diagnosis names
+what was observed, the likely cause and the setting to change, and is reported once per run; thresholds are wide.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -35,6 +35,7 @@ MAX_UNKNOWN_SHARE = 0.1  # of tokens; word tokenizers of published systems leave
 MAX_BYTE_SHARE = 0.1  # of tokens
 MIN_TOKEN_LENGTH = 1.25  # characters; with 8,000 tokens, English has 3 to 5, Chinese 1.4
 VOCABULARY_SAMPLE = 1000  # pairs
+MIN_TRAINING_PAIRS = 300  # far below what any task needs
 SUBWORD_TOKENIZERS = ("bpe", "wordpiece", "unigram")
 
 
@@ -194,6 +195,26 @@ def nonfinite_diagnosis(step: int) -> RunDiagnosis:
         "Start again in another --out with half of train.schedule.learning_rate, a longer "
         "train.schedule.warmup_steps, or train.clip_norm=1: this run would only reach the same step again",
     )
+
+
+def diagnose_small_corpus(recipe: Recipe, report: DataReport) -> list[RunDiagnosis]:
+    """Return a diagnosis, before training, if there are few pairs and the weights start at random."""
+    pairs = report.splits[0].pairs_kept
+    if pairs >= MIN_TRAINING_PAIRS or recipe.train.initial_model is not None:
+        return []
+    lines = "lines" if recipe.data.monolingual else "pairs"
+    observation = f"there are only {pairs:,} {lines} to learn from"
+    if len(report.splits) == 1:
+        observation += ", and none are held out to measure what is learned"
+    return [
+        RunDiagnosis(
+            "too-little-data",
+            observation,
+            f"a model that starts with random weights needs thousands of {lines}: with fewer it learns them by heart",
+            f"more {lines} of the same kind (weft datasets has some), or start from a trained model: weft finetune "
+            "MODEL FILES",
+        )
+    ]
 
 
 def diagnose_vocabulary(

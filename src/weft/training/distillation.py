@@ -17,6 +17,7 @@ import torch
 
 from weft.checkpoints.file_formats import write_json
 from weft.checkpoints.model_folder import find_model, has_shortlist, model_fingerprint
+from weft.checkpoints.run_origin import locate_data
 from weft.checkpoints.trained_model import TrainedModel, load_model_recipe, model_weights
 from weft.config.inference_config import InferenceConfig
 from weft.config.recipe import Recipe, load_recipe
@@ -116,7 +117,7 @@ def distill(
     """
     if not folder.is_prepared():
         folder.check_can_start()  # before anything is read
-    transfer_set = load_transfer_set(teacher, load_model_recipe(teacher), source)
+    transfer_set = load_transfer_set(teacher, load_located_recipe(teacher), source)
     files = tuple(str(file) for file in source)
     request = DistillationRequest(
         str(teacher.absolute()), model_fingerprint(teacher), files, transfer_set.fingerprint, tuple(settings), minutes
@@ -146,7 +147,8 @@ def translate_with_teacher(
         selected = select_backend(teacher, BackendOptions("auto", None, None, (), device=device), lambda: translator)
         display.print(f"backend: {selected.reason}")
         translate = text_translator(selected.backend, lambda: translator)
-        return write_transfer_set(folder, translator.trained.recipe.data, translate, transfer_set, display)
+        data = locate_data(teacher, translator.trained.recipe.data)
+        return write_transfer_set(folder, data, translate, transfer_set, display)
 
 
 def prepare_student(
@@ -158,13 +160,13 @@ def prepare_student(
 ) -> None:
     """Make all choices and create the folder; problems are reported first."""
     transfer_set.count_lines()
-    recipe, lines = load_model_recipe(Path(request.teacher)), transfer_set.description
+    recipe, lines = load_located_recipe(Path(request.teacher)), transfer_set.description
     chosen = make_student_recipe(recipe, request.teacher, folder, request.settings, request.minutes, lines)
     check_recipe(replace(chosen.recipe, train=replace(chosen.recipe.train, initial_model=None)))
     check_data_files(chosen.recipe, (folder.pairs("train"), folder.pairs("valid")))
     if folder.pairs("valid") in validation_files(chosen.recipe):
         advice = "Put them back, or name others for its student: data.valid=[FILE,FILE]"
-        open_teacher_split(teacher.recipe, "valid", f"the pairs that {request.teacher} was validated on", advice)
+        open_teacher_split(recipe, "valid", f"the pairs that {request.teacher} was validated on", advice)
     display.print(chosen.reasons)
     student, copied = initialize_from_teacher(chosen.recipe, teacher)
     total = count_parameters(student.model)
@@ -208,6 +210,12 @@ def load_transfer_set(teacher: Path, recipe: Recipe, files: tuple[Path, ...]) ->
     corpus = open_teacher_split(recipe, "train", f"the data that {teacher} was trained on", advice)
     sources = Reiterable(lambda: (source for source, _ in corpus.pairs()))
     return TransferSet(sources, str(corpus), corpus.fingerprint(), "the sources of its training data", corpus.pairs())
+
+
+def load_located_recipe(path: Path) -> Recipe:
+    """Return the recipe of a model, with data files under the names by which they are found now."""
+    recipe = load_model_recipe(path)
+    return replace(recipe, data=locate_data(path, recipe.data))
 
 
 def open_teacher_split(recipe: InferenceConfig, split: str, name: str, advice: str) -> Corpus:
@@ -305,7 +313,7 @@ def compare_with_teacher(folder: StudentFolder, display: ProgressDisplay, device
     Trains a shortlist for a student that has none.
     """
     request = folder.request()
-    data = load_model_recipe(folder.path).data
+    data = load_located_recipe(folder.path).data
     corpora = data.splits()
     corpus = corpora.get("test", corpora.get("valid"))
     if corpus is None:

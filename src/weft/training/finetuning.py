@@ -7,17 +7,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from weft.checkpoints.file_formats import write_json
 from weft.checkpoints.model_folder import model_fingerprint
+from weft.checkpoints.run_origin import locate_data
 from weft.checkpoints.trained_model import TrainedModel, load_model, load_model_config, load_model_recipe
 from weft.data.corpus import Corpus
 from weft.inference.language_model import count_units, negative_log_likelihood, perplexity_scores
 from weft.inference.loader import load_model_on_device, load_translator
+from weft.metrics.comparison import ComparisonSettings, score_systems
 from weft.metrics.corpus_metrics import evaluate_with_intervals, language_options
-from weft.metrics.score_report import align_columns, score_to_dict
+from weft.metrics.references import ComparisonData, SystemOutput
+from weft.metrics.score_report import align_columns, format_p_value, score_to_dict
 from weft.metrics.scores import MetricScore, Segments
+from weft.metrics.significance import SIGNIFICANCE_LEVEL
 from weft.text.text_config import source_modality
 from weft.training.embedding_extension import choose_tokenizers, extend_model, extend_optimizer_state
 from weft.training.finetuning_recipe import (
@@ -51,7 +55,8 @@ ScoreRecords = Mapping[str, Sequence[Mapping[str, Any]]]  # scores by corpus
 class FinetuningRequest:
     """What a user requested. The fingerprints are of the model and the new files.
 
-    before: the scores of the model before fine-tuning, by corpus, once the folder is prepared.
+    before, outputs: the scores and the translations of the model before fine-tuning, by corpus, once the folder is
+    prepared.
     """
 
     model: str
@@ -60,6 +65,7 @@ class FinetuningRequest:
     data_fingerprint: str
     options: FinetuningOptions
     before: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    outputs: dict[str, list[str]] = field(default_factory=dict)
 
 
 class FinetuningFolder(PreparedRunFolder[FinetuningRequest]):
@@ -111,6 +117,7 @@ def prepare_finetuning(
     """Make all choices, score the model before, and create the folder; problems are reported first."""
     model, options = Path(request.model), request.options
     recipe = load_model_recipe(model)
+    recipe = replace(recipe, data=locate_data(model, recipe.data))
     original = load_original_data(model, recipe)
     replay = replay_corpora(original, recipe, new, options.mix, fields) if options.mix else []
     tokenizers = choose_tokenizers(trained, new.corpus.pairs(), options.extend)
@@ -128,7 +135,15 @@ def prepare_finetuning(
     extended = extend_model(trained, tokenizers)._replace(recipe=recipe)
     state = extend_optimizer_state(optimizer_state, trainable_names(recipe), trained, extended, tokenizers)
     pairs = {name: corpus.pairs() for name, corpus in corpora.items()}
-    folder.prepare(replace(request, before=before), chosen.yaml, extended, state, pairs, fields)
+    request = replace(request, before=before.scores, outputs=before.outputs)
+    folder.prepare(request, chosen.yaml, extended, state, pairs, fields)
+
+
+class ModelScores(NamedTuple):
+    """Scores and translations of a model by corpus; a language model has no translations."""
+
+    scores: dict[str, list[dict[str, Any]]]
+    outputs: dict[str, list[str]]
 
 
 def evaluation_corpora(valid: Corpus | None, original: OriginalData) -> dict[str, Corpus]:
@@ -138,12 +153,13 @@ def evaluation_corpora(valid: Corpus | None, original: OriginalData) -> dict[str
 
 def score_model(
     folder: Path, corpora: Mapping[str, Corpus], device: str, display: ProgressDisplay, when: str
-) -> dict[str, list[dict[str, Any]]]:
-    """Return the scores of a model on the first lines of each corpus, with its own search."""
+) -> ModelScores:
+    """Score a model on the first lines of each corpus, with its own search."""
     display.print(f"scoring the model {when}: {', '.join(f'{name} ({corpus})' for name, corpus in corpora.items())}")
     pairs = {name: list(islice(corpus.pairs(), MAX_EVALUATION_LINES)) for name, corpus in corpora.items()}
     recipe = load_model_recipe(folder)
     scores: dict[str, list[MetricScore]] = {}
+    outputs: dict[str, list[str]] = {}
     if recipe.data.monolingual:
         trained = load_model_on_device(folder, device)
         for name, rows in pairs.items():
@@ -158,24 +174,47 @@ def score_model(
         options = language_options(recipe.data.languages)
         for name, rows in pairs.items():
             sources, references = [source for source, _ in rows], [[target] for _, target in rows]
-            outputs = [translation.text for translation in translator.translate(sources, split=False)]
-            scores[name] = evaluate_with_intervals(Segments(outputs, references, sources), metrics, options)
-    return {name: [score_to_dict(score) for score in found] for name, found in scores.items()}
+            translations = display.track(
+                translator.for_text(split=False).stream(sources), f"translating {name}", len(sources)
+            )
+            outputs[name] = [translation.text for translation in translations]
+            scores[name] = evaluate_with_intervals(Segments(outputs[name], references, sources), metrics, options)
+    return ModelScores({name: [score_to_dict(score) for score in found] for name, found in scores.items()}, outputs)
 
 
 def compare_before_and_after(folder: FinetuningFolder, display: ProgressDisplay, device: str) -> str | None:
     """Score the fine-tuned model, save the scores, and return a table; None if there is nothing to score on."""
-    request, recipe = folder.request(), folder.recipe()
+    request, recipe = folder.request(), folder.located_recipe()
     before, mix = request.before, request.options.mix
-    original = load_original_data(Path(request.model), load_model_config(folder.initial_model))
+    trained_on = load_model_config(folder.initial_model)
+    trained_on = replace(trained_on, data=locate_data(folder.initial_model, trained_on.data))
+    original = load_original_data(Path(request.model), trained_on)
     valid = recipe.data.splits(source_modality(recipe.text)).get("valid")
     corpora = {name: corpus for name, corpus in evaluation_corpora(valid, original).items() if name in before}
     if not corpora:
-        display.print("there is no data to score the model on: give data.valid to see what is gained")
+        display.print("there is no data to score the model on: set data.valid=[FILE] to measure what is gained")
         return None
-    after = score_model(folder.path, corpora, device, display, "after")
+    scored = score_model(folder.path, corpora, device, display, "after")
+    after = {
+        name: add_p_values(scores, corpora[name], request.outputs.get(name, ()), scored.outputs.get(name, ()))
+        for name, scores in scored.scores.items()
+    }
     write_json(folder.scores_file, {"mix": mix, "before": before, "after": after})
     return format_before_and_after(before, after, {name: str(corpus) for name, corpus in corpora.items()}, mix)
+
+
+def add_p_values(
+    scores: Sequence[Mapping[str, Any]], corpus: Corpus, before: Sequence[str], after: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Add to each score the p of its difference by a paired bootstrap of the lines, if there are translations."""
+    if not after:
+        return [dict(score) for score in scores]
+    pairs = list(islice(corpus.pairs(), len(after)))
+    systems = [SystemOutput("before", before), SystemOutput("after", after)]
+    data = ComparisonData(systems, [[target] for _, target in pairs], [source for source, _ in pairs])
+    settings = ComparisonSettings([str(score["name"]) for score in scores], test="bootstrap")
+    compared = score_systems(data, settings)
+    return [{**score, "p": compared[str(score["name"])][1].p} for score in scores]
 
 
 def format_before_and_after(before: ScoreRecords, after: ScoreRecords, corpora: Mapping[str, str], mix: float) -> str:
@@ -190,7 +229,10 @@ def format_before_and_after(before: ScoreRecords, after: ScoreRecords, corpora: 
 def comparison_row(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
     change = after["value"] - before["value"]
     improved = change > 0 if after["better"] == "higher" else change < 0
-    verdict = "" if abs(change) < 0.005 else "better" if improved else "worse"
+    verdict, p = "", after.get("p")
+    if p is not None:
+        significant = f"{'better' if improved else 'worse'} (p = {format_p_value(p)})"
+        verdict = significant if p < SIGNIFICANCE_LEVEL and change else "no significant difference"
     return [str(after["name"]), format_score_record(before), format_score_record(after), f"{change:+.2f}", verdict]
 
 

@@ -30,6 +30,7 @@ LENGTH_SAMPLE, LENGTH_SEED = 2000, 1  # pairs whose tokens are counted
 EPOCHS = 10  # over the new data
 MIN_STEPS, MAX_STEP_SHARE = 50, 0.5  # of the steps of the original run
 LEARNING_RATE_DIVISOR = 5
+PATIENCE = 3  # validations, if the recipe has none
 NO_FILES: dict[str, Any] = {"folder": "", "train": [], "mix": [], "valid": [], "test": [], "validation_fraction": 0.0}
 RESERVED_SETTINGS = {
     "data.train": "the new data is named after the model",
@@ -225,6 +226,12 @@ def _change_training(
     steps, steps_reason = _choose_steps(node, options.mix, new, mean_tokens)
     peak = node["schedule"]["learning_rate"]
     learning_rate = float(f"{peak / LEARNING_RATE_DIVISOR:.3g}")
+    patience = node["validation"]["patience"] or PATIENCE
+    validation = {"every": max(1, steps // 10), "patience": patience, "at_start": True}
+    validation_reason = f"stops after {patience} validations that are no better; the start counts as one of them"
+    if new.valid is None:
+        few = f"{new.pairs:,} new pairs are too few to hold some out"
+        validation_reason = f"{few}, so nothing measures a gain and the last model is kept; data.valid=[FILE] validates"
     changes = {
         "initial_model": str(folder.initial_model),
         "keep_optimizer": options.keep_optimizer,
@@ -233,13 +240,14 @@ def _change_training(
         "steps": steps,
         "minutes": None,
         "schedule": warmup_stable_decay(learning_rate, steps // 10, decay_ratio=0.8),
-        "validation": node["validation"] | {"every": max(1, steps // 10)},
+        "validation": node["validation"] | validation,
     }
     if node["average"] is not None:  # over about the last tenth of the run
         changes["average"] = {"type": "exponential", "decay": float(f"{1 - 10 / max(20, steps):.4g}")}
     return changes, {
         "train.steps": steps_reason,
         "train.schedule": f"a peak of {learning_rate:g}, a fifth of {peak:g}, since the weights are good already",
+        "train.validation": validation_reason,
     }
 
 

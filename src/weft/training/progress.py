@@ -1,9 +1,10 @@
 """Progress display: a live bar in a terminal, plain lines elsewhere, nothing on ranks other than 0."""
 
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import rich.live
 from rich.console import Console, Group
@@ -12,8 +13,10 @@ from rich.table import Table
 from rich.text import Text
 
 from weft.core.formatting import format_duration
+from weft.core.progress_bar import BAR_DELAY
 from weft.training.distributed import is_main_process
 
+Item = TypeVar("Item")
 PLAIN_INTERVAL = 4096 * 64  # pairs between two plain lines
 
 
@@ -25,6 +28,10 @@ class ProgressDisplay:
 
     def progress(self, label: str, done: int) -> None:
         """Show how many pairs are done of a task of unknown size."""
+
+    def track(self, items: Iterable[Item], label: str, total: int) -> Iterator[Item]:  # noqa: ARG002
+        """Yield the items of a task that may take long, and show how many are done."""
+        return iter(items)
 
     def report(self, record: dict[str, Any], steps: int | None) -> None:
         """Show a training report; `steps` is None as long as the number of steps is unknown."""
@@ -56,6 +63,17 @@ class LiveDisplay(ProgressDisplay):
 
     def progress(self, label: str, done: int) -> None:
         self.live.update(Text(f"{label}: {done:,} pairs"))
+
+    def track(self, items: Iterable[Item], label: str, total: int) -> Iterator[Item]:
+        start = time.monotonic()
+        for done, item in enumerate(items, start=1):
+            yield item
+            if (seconds := time.monotonic() - start) > BAR_DELAY:
+                left = format_duration(seconds / done * (total - done))
+                grid = Table.grid(padding=(0, 2))
+                grid.add_row(label, ProgressBar(total=total, completed=done, width=40), f"{done:,}/{total:,}")
+                self.live.update(Group(grid, Text(f"{done / seconds:,.0f} lines per second  left {left}")))
+        self.live.update(Text(""))
 
     def report(self, record: dict[str, Any], steps: int | None) -> None:
         seconds, seconds_left = record["seconds"], record["seconds_left"]

@@ -25,7 +25,7 @@ from weft.optim.optimizers import Optimizer
 from weft.optim.schedules import LearningRateSchedule
 from weft.optim.weight_averages import WeightAverage
 from weft.training.data_preparation import PreparedData, make_batches
-from weft.training.diagnostics import RunDiagnosis, diagnose_vocabulary
+from weft.training.diagnostics import RunDiagnosis, diagnose_small_corpus, diagnose_vocabulary
 from weft.training.distributed import RankGroup
 from weft.training.mixed_precision import DTYPES, MixedPrecisionStrategy
 from weft.training.parallel_strategy import DDPStrategy, TrainingStrategy
@@ -92,7 +92,10 @@ def build_components(
         average=settings.average() if settings.average else None,
         batches=batches,
         validator=validator,
-        diagnoses=diagnose_vocabulary(recipe, data.report, data.train.corpus, (data.source, data.target)),
+        diagnoses=[
+            *diagnose_small_corpus(recipe, data.report),
+            *diagnose_vocabulary(recipe, data.report, data.train.corpus, (data.source, data.target)),
+        ],
     )
 
 

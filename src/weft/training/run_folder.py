@@ -2,6 +2,7 @@
 
 config.yaml      the resolved configuration, with all defaults
 recipe.yaml      the chosen recipe with its reasons, to edit (only if Weft chose it)
+origin.json      where the run was started: checkpoints/run_origin.py
 data.json        the data table, fingerprints of the files, and the settings that must not change
 source.*, target.*  tokenizers, or the image codec of the source
 log.jsonl        a line per report, validation and diagnosis
@@ -22,7 +23,7 @@ import json
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
@@ -34,12 +35,13 @@ from weft.checkpoints.checkpoint import Checkpoint, save_checkpoint
 from weft.checkpoints.file_formats import read_json_as, write_json
 from weft.checkpoints.model_folder import save_tokenizers
 from weft.checkpoints.run_log import LOG_FILE
+from weft.checkpoints.run_origin import locate_data, save_run_origin
 from weft.checkpoints.trained_model import TrainedModel, model_weights, save_model
 from weft.config.recipe import Recipe
 from weft.config.serialization import from_dict, to_dict
 from weft.config.yaml_files import dump_yaml, dump_yaml_inline, read_yaml
 from weft.core.errors import UserError
-from weft.core.files import check_new_folder, new_folder, remove_leftovers, write_atomically
+from weft.core.files import check_new_folder, new_folder, remove_leftovers, similar_path, write_atomically
 from weft.data.data_report import SplitReport
 from weft.training.data_preparation import PreparedData
 from weft.training.distributed import RankGroup
@@ -113,6 +115,7 @@ class RunFolder:
             write_json(folder / DATA_FILE, asdict(run_data))
             if recipe_yaml is not None:
                 write_atomically(folder / RECIPE_FILE, recipe_yaml.encode())
+            save_run_origin(folder, self.path)
             RunFolder(folder).write_recipe(recipe)
 
     def was_restarted(self, ranks: RankGroup) -> bool:
@@ -120,6 +123,9 @@ class RunFolder:
         return ranks.has_flag(self._started_flag) and ranks.on_main(self.has_run)
 
     def check_has_run(self) -> None:
+        if not self.path.exists():
+            hint = similar_path(self.path) or "."
+            raise UserError(f"{self.path}: there is no such folder. Give the --out of an earlier run{hint}")
         if not self.has_run():
             raise UserError(
                 f"{self.path} is not a run folder: it has no {CONFIG_FILE}. Give the --out of an earlier run."
@@ -129,6 +135,11 @@ class RunFolder:
         """Read the configuration of the run."""
         self.check_has_run()
         return from_dict(read_yaml(self.path / CONFIG_FILE), Recipe)
+
+    def located_recipe(self) -> Recipe:
+        """Read the configuration, with data files under the names by which they are found now."""
+        recipe = self.recipe()
+        return replace(recipe, data=locate_data(self.path, recipe.data))
 
     def write_recipe(self, recipe: Recipe) -> None:
         """Write the configuration, with all that was decided so far."""
@@ -222,6 +233,7 @@ class PreparedRunFolder(RunFolder, Generic[RequestT]):
             save_model(start.best, initial, model_weights(initial.model))
             if optimizer_state:
                 save_checkpoint(start.checkpoints, 0, Checkpoint({"optimizer": optimizer_state}, {}))
+            save_run_origin(start.path, self.initial_model)
             new.pairs_folder.mkdir(exist_ok=True)
             for name, rows in pairs.items():
                 write_pairs(new.pairs(name), rows, fields)

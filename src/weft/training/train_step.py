@@ -144,24 +144,27 @@ def gradient_values(parameter: nn.Parameter) -> Tensor | None:
 
 @dataclass(frozen=True)
 class MeterState:
-    """A meter in a checkpoint: seconds of the run, updates since the last report, and the seconds they took."""
+    """A meter in a checkpoint: seconds of the run, updates since the last report, the seconds they took, and the
+    updates of the last report.
+    """
 
     seconds: float = 0.0
     updates: list[UpdateStats] = field(default_factory=list)
     busy_seconds: float = 0.0
+    reported: list[UpdateStats] = field(default_factory=list)
 
 
 class TrainingMeter:
-    """Collects updates; each report averages those since the last one."""
+    """Collects updates; each report averages those since the last one, the last report as many as the others."""
 
     def __init__(self, state: MeterState | None = None):
         state = state or MeterState()
         now = time.monotonic()
         self.run_start, self.report_start = now - state.seconds, now - state.busy_seconds
-        self.updates = list(state.updates)
+        self.updates, self.reported = list(state.updates), list(state.reported)
 
     def state(self) -> MeterState:
-        return MeterState(self.seconds(), self.updates, time.monotonic() - self.report_start)
+        return MeterState(self.seconds(), self.updates, time.monotonic() - self.report_start, self.reported)
 
     def seconds(self) -> float:
         """Return the run's time so far."""
@@ -177,14 +180,20 @@ class TrainingMeter:
         yield
         self.report_start += time.monotonic() - pause_start
 
-    def report(self) -> dict[str, Any]:
-        """Return the means since the last report; tokens_per_second counts real target tokens, without padding."""
-        count = sum(stats.count for stats in self.updates)
+    def report(self, interval: int) -> dict[str, Any]:
+        """Return means over the updates since the last report, or over the last `interval` ones if they are fewer.
+
+        tokens_per_second counts real target tokens since the last report, without padding.
+        """
+        missing = max(0, min(interval - len(self.updates), len(self.reported)))
+        window = [*self.reported[len(self.reported) - missing :], *self.updates]
+        count = sum(stats.count for stats in window)
+        tokens = sum(stats.count for stats in self.updates)
         record = {
-            "loss": sum(stats.loss for stats in self.updates) / count,
-            **{name: sum(stats.parts[name] for stats in self.updates) / count for name in self.updates[0].parts},
-            "gradient_norm": sum(stats.gradient_norm for stats in self.updates) / len(self.updates),
-            "tokens_per_second": count / (time.monotonic() - self.report_start),
+            "loss": sum(stats.loss for stats in window) / count,
+            **{name: sum(stats.parts[name] for stats in window) / count for name in window[0].parts},
+            "gradient_norm": sum(stats.gradient_norm for stats in window) / len(window),
+            "tokens_per_second": tokens / (time.monotonic() - self.report_start),
         }
-        self.report_start, self.updates = time.monotonic(), []
+        self.report_start, self.updates, self.reported = time.monotonic(), [], self.updates
         return record

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from types import FrameType
 from typing import Any, Literal
 
@@ -16,7 +17,7 @@ from torch import Tensor
 
 from weft.checkpoints.checkpoint import Checkpoint, save_checkpoint
 from weft.checkpoints.file_formats import parse_json_as
-from weft.checkpoints.run_log import TrainingHistory, read_history
+from weft.checkpoints.run_log import TrainingHistory, best_validation, read_history
 from weft.checkpoints.trained_model import copy_weights, model_weights, save_model
 from weft.config.recipe import Recipe
 from weft.config.serialization import to_dict
@@ -131,6 +132,9 @@ class Trainer:
                 raise UserError(f"{diagnosis.observation}.\n{diagnosis.cause}. {diagnosis.advice}.{saved}") from error
 
     def _run(self, interrupt: InterruptHandler, log: LogWriters) -> RunOutcome:
+        if self.cursor.step == 0 and self.recipe.train.validation.at_start and self.components.validator is not None:
+            with self.meter.paused(), record_seconds(self.time_spent.validations):
+                self._validate_initial(log)
         batches = iterate_updates(self.components.batches, self.cursor, self.recipe.train.gradient_accumulation)
         updates = prefetch_to_device(batches, self.ranks.device)
         while (outcome := self._outcome(interrupt)) is None:
@@ -226,7 +230,7 @@ class Trainer:
         step, settings = self.cursor.step, self.recipe.train
         if step > 1 and not self._is_due(settings.log_every):
             return
-        seconds, means = self.meter.seconds(), self.meter.report()
+        seconds, means = self.meter.seconds(), self.meter.report(settings.log_every if step == settings.steps else 0)
         if settings.steps is not None:
             seconds_left = seconds / step * (settings.steps - step)
         else:
@@ -256,6 +260,30 @@ class Trainer:
             self.best_score = scores[metric] if improved else self.best_score
             self.display.print(format_validation(record, metric, improved=improved))
             self._diagnose(log)
+
+    def _validate_initial(self, log: LogWriters) -> None:
+        """Score and save the weights that the run starts with, unless the log of a killed run has their scores.
+
+        The log comes last, so that scores in it are those of a saved model.
+        """
+        metric = self.recipe.train.validation.best_metric
+        logged = self.ranks.on_main(lambda: next((one for one in self.history.validations if one["step"] == 0), None))
+        if logged is not None:
+            self.best_score = logged[metric]
+            return
+        weights = self._evaluated_weights()
+        record: dict[str, Any] = {"step": 0, "validation": self._scores(weights)}
+        trained = self.components.trained._replace(metrics=record)
+        for folder in (self.folder.last, self.folder.best):
+            self.ranks.on_main(partial(save_model, folder, trained, weights))
+        self._log(record, log)
+        self.best_score = record["validation"][metric]
+        self.display.print(format_validation(record, metric, improved=True))
+
+    def initial_model_is_best(self) -> bool:
+        """Return whether no validation was better than that of the initial weights."""
+        best = best_validation(self.history.validations, self.recipe.train.validation.best_metric)
+        return best is not None and best.step == 0
 
     def _weights(self) -> NamedWeights:
         return model_weights(self.components.trained.model)
@@ -319,7 +347,7 @@ class Trainer:
             self.components.average.restore(average)
         if reusable.best:
             self.best_score, self.validations_since_best = state.best_score, state.validations_since_best
-        self.meter = TrainingMeter(state.meter if reusable.meter else replace(state.meter, updates=[]))
+        self.meter = TrainingMeter(state.meter if reusable.meter else replace(state.meter, updates=[], reported=[]))
         preparation = state.time_spent.preparation + self.time_spent.preparation
         self.time_spent = replace(state.time_spent, preparation=preparation)
         self.cursor, self.saved_step = state.cursor, state.cursor.step

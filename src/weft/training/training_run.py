@@ -116,7 +116,8 @@ def run_training(
         tokenizers = None if initial is None else (initial.source_tokenizer, initial.target_tokenizer)
         if resumes:
             tokenizers = broadcast_tokenizers(ranks, lambda: load_tokenizers(folder.path))
-        data = prepare_data(recipe, tokenizers, display, ranks)
+        located = broadcast_recipe(ranks, folder.located_recipe) if resumes else recipe
+        data = prepare_data(located, tokenizers, display, ranks)
         if resumes:
             ranks.on_main(partial(folder.check_same_data, data))
         if not resumes or recipe.train.precision == "auto":
@@ -182,6 +183,9 @@ def run_trainer(trainer: Trainer) -> RunOutcome:
     saved = f"the best model is in {folder.best}"
     if trainer.components.validator is None:
         saved = f"the last model is in {folder.last} (there was no validation to choose the best)"
+    if trainer.initial_model_is_best():
+        metric = trainer.recipe.train.validation.best_metric
+        saved = f"no validation was better than that at the start by {metric}, so {folder.best} holds the initial model"
     command = "complete" if model.is_language_model else "translate"
     saved += f". To use it: weft {command} {shlex.quote(str(folder.path))}"
     messages = {

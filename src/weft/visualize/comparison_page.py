@@ -10,10 +10,10 @@ from weft.core.formatting import pluralize
 from weft.core.templates import render_template, write_page
 from weft.metrics.comparison import Comparison, SystemScore
 from weft.metrics.score_report import format_p_value
+from weft.metrics.significance import SIGNIFICANCE_LEVEL
 from weft.visualize.sentence_examples import best_lines, improved_lines, sentence_examples, worst_lines
 
 SENTENCE_METRIC, SENTENCES_PER_KIND = "chrf", 10  # the defaults of `weft compare`
-SIGNIFICANCE_LEVEL = 0.05
 
 
 def write_comparison_page(compare: Callable[[], Comparison], path: Path, metric: str, count: int) -> Comparison:

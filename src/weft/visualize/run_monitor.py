@@ -28,6 +28,7 @@ from weft.checkpoints.run_log import (
 )
 from weft.config.yaml_files import read_yaml
 from weft.core.errors import UserError
+from weft.core.files import similar_path
 
 CONFIG_FILE = "config.yaml"
 RUN_FOLDER_HINT = "Give the folder of a run (the --out of weft train)."
@@ -151,7 +152,7 @@ def check_runs_started(runs: Sequence[RunMonitor]) -> None:
     """Raise UserError if the folder of a run does not exist or is not a run folder."""
     for run in runs:
         if not run.folder.exists():
-            raise UserError(f"{run.folder}: there is no such folder. {RUN_FOLDER_HINT}")
+            raise UserError(f"{run.folder}: there is no such folder. {RUN_FOLDER_HINT}{similar_path(run.folder)}")
         if run.plan is None and run.progress().state == "waiting":
             raise UserError(
                 f"{run.folder} is not a run folder: it has no {CONFIG_FILE} and no {LOG_FILE}. {RUN_FOLDER_HINT}"

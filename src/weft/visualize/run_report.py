@@ -21,6 +21,7 @@ from weft.config.serialization import non_default_settings, to_dict
 from weft.config.yaml_files import dump_yaml_inline
 from weft.core.errors import UserError
 from weft.core.extras import require_extra
+from weft.core.files import check_output_file
 from weft.core.formatting import format_duration, pluralize
 from weft.core.templates import render_template, write_page
 from weft.data.data_report import data_report_rows
@@ -49,6 +50,9 @@ from weft.visualize.run_summary import (
     DistillationScores,
     FinetuningScores,
     RunSummary,
+    check_test_data,
+    read_run_summary,
+    report_inputs,
     run_origin,
     typical_pairs,
 )
@@ -68,6 +72,16 @@ SettingLine: TypeAlias = tuple[tuple[str, ...], str, bool]  # path, value ("" ab
 
 MAX_SURPRISAL = 8.0  # bits, shown in full color
 MAX_NARROW_COLUMNS = 16  # of a heat map; two such fit side by side
+
+
+def report_run(folder: Path, output: Path, options: ReportOptions) -> RunSummary:
+    """Write the report of the run in a folder; raise UserError if it has no test data but that was requested."""
+    summary = read_run_summary(folder)
+    if options.test:
+        check_test_data(summary)
+    check_output_file(output, report_inputs(summary))
+    write_run_report(summary, output, options)
+    return summary
 
 
 def write_run_report(run: RunSummary, path: Path, options: ReportOptions) -> ReportData:

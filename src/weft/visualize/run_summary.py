@@ -23,6 +23,7 @@ from weft.checkpoints.run_log import (
 )
 from weft.config.recipe import Recipe
 from weft.core.errors import UserError
+from weft.core.files import similar_path
 from weft.core.formatting import format_minutes, pluralize
 from weft.data.data_report import DataReport
 from weft.data.pair_files import LinePair
@@ -91,7 +92,7 @@ def read_run_summary(path: Path) -> RunSummary:
     """Read a run folder. The run may be training: nothing is locked or written."""
     folder = RunFolder(path)
     _check_run_folder(path)
-    recipe = folder.recipe()
+    recipe = folder.located_recipe()
     recipe_file = path / RECIPE_FILE
     return RunSummary(
         folder=folder,
@@ -105,7 +106,8 @@ def read_run_summary(path: Path) -> RunSummary:
 
 def _check_run_folder(path: Path) -> None:
     if not path.exists():
-        raise UserError(f"{path}: there is no such folder. Give a run folder, the --out of weft train.")
+        hint = similar_path(path) or "."
+        raise UserError(f"{path}: there is no such folder. Give a run folder, the --out of weft train{hint}")
     if (path / CONFIG_FILE).is_file():
         return
     if (path / MANIFEST_FILE).is_file() and (path / WEIGHTS_FILE).is_file():
@@ -135,6 +137,7 @@ class ScoreRecord:
     value: float
     better: str
     interval: dict[str, float] | None = None
+    p: float | None = None  # of the difference to the score before fine-tuning
 
 
 @dataclass(frozen=True)
