@@ -229,6 +229,29 @@ TRAINING_COMMANDS: dict[str, list[UserErrorCase]] = {
         ),
         case("out is a file", ["train", "{recipe}", "--out", "{recipe}"], "{recipe} exists already"),
         case("out below a file", ["train", "{recipe}", "--out", "{recipe}/x"], "{recipe}/x cannot be made"),
+        case(
+            "tags of words",
+            [*TRAIN, "text.source=word", "text.tag_tokens=true"],
+            "text.tag_tokens: needs a tokenizer of the type bpe, unigram or character on both sides",
+        ),
+        case(
+            "tags of a language model",
+            [*TRAIN_LANGUAGE_MODEL, "text.source=bpe", "text.tag_tokens=true"],
+            "text.tag_tokens: true, but a language model carries nothing into a translation",
+        ),
+        case(
+            "tags and frames",
+            [
+                *TRAIN,
+                "model.target=none",
+                "model.decoder=none",
+                "model.tie=none",
+                "model.frame_head=ctc",
+                "objective={type: ctc}",
+                "text.tag_tokens=true",
+            ],
+            "text.tag_tokens: inserts tags anew in each epoch",
+        ),
         case("unknown device", [*TRAIN, "--device", "tpu9"], "--device tpu9 cannot be used here", "auto, cpu, cuda"),
         case("meta device", [*TRAIN, "--device", "meta"], "--device meta cannot be used here"),
         # resume
