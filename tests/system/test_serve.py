@@ -153,7 +153,7 @@ def test_v1_translate_returns_the_requested_outputs(
 ) -> None:
     response = server.post("/v1/translate", {"lines": sentences}).json()
     assert [line["text"] for line in response["lines"]] == [expected["de"][sentence] for sentence in sentences]
-    body = {"lines": sentences, "model": "bahdanau", "beam": 4, "n_best": 3, "top_tokens": 2}
+    body = {"lines": sentences, "model": "bahdanau", "beam": 4, "n_best": 3, "top_tokens": 2, "split": False}
     response = server.post("/v1/translate", {**body, "outputs": ["tokens", "alignment", "attention"]}).json()
     options = ("--json", "--beam", "4", "--n-best", "3", "--top-tokens", "2", "--attention")
     records = [json.loads(line) for line in weft("translate", runs["bahdanau"], corpus / "test.src", *options).lines]
