@@ -88,7 +88,7 @@ def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("tokenizer_type", REGISTRY[TokenizerTrainer])
 def test_every_line_gives_exactly_one_line(tokenizer_type: str) -> None:
     model = translator(tokenizer_type)
-    translations = model.translate(UNUSUAL_LINES)
+    translations = model.translate(UNUSUAL_LINES, split=False)
     assert [translation.source for translation in translations] == UNUSUAL_LINES
     assert not any("\n" in translation.text for translation in translations)
     assert all(translation.text == "" for translation in translations if not translation.source.strip())
@@ -103,7 +103,7 @@ def test_every_line_gives_exactly_one_line(tokenizer_type: str) -> None:
 @pytest.mark.parametrize("family", toys.FAMILIES)
 def test_translation_does_not_depend_on_the_batch(family: str) -> None:
     model = translator(family=family)
-    translations = model.translate(UNUSUAL_LINES)
+    translations = model.translate(UNUSUAL_LINES, split=False)
     texts = [translation.text for translation in translations]
     assert texts[0] == texts[-1]
     assert translations[0].score == pytest.approx(translations[-1].score, abs=1e-9)
@@ -205,16 +205,16 @@ def test_command_keeps_the_lines_and_reports_the_truncated(model_folder: Path, t
     content = "\n".join(UNUSUAL_LINES).encode()  # no newline after the last line
     source, output = tmp_path / "in.txt", tmp_path / "out.txt"
     source.write_bytes(content)
-    from_file = weft("translate", model_folder, source)
+    from_file = weft("translate", model_folder, "--no-split", source)
     assert (from_file.code, len(from_file.lines)) == (0, len(UNUSUAL_LINES))
     numbers = from_file.err.removesuffix("\n").rpartition(": ")[2].split(", ")
     assert {"5", "6"} <= set(numbers)
     assert from_file.err.startswith(
         f"weft: sources longer than {LIMIT} tokens were truncated, in {len(numbers)} lines: "
     )
-    assert weft("translate", model_folder, stdin=content) == from_file
-    assert weft("translate", model_folder, stdin=content + b"\n") == from_file
-    assert weft("translate", model_folder, source, "--output", output).err == from_file.err
+    assert weft("translate", model_folder, "--no-split", stdin=content) == from_file
+    assert weft("translate", model_folder, "--no-split", stdin=content + b"\n") == from_file
+    assert weft("translate", model_folder, "--no-split", source, "--output", output).err == from_file.err
     assert output.read_bytes() == from_file.out
     assert weft("evaluate", model_folder, source, source, "--metric", "exact").err == from_file.err
 

@@ -278,7 +278,7 @@ def test_python_interface_checks_types() -> None:
     assert translator.translate("Abc de. Abc de.", split=False).sentences == ()
     for wrong in (5, b"ab", None, {"a": 1}, [5]):
         with pytest.raises(TypeError, match="expected a string, a Request, or a list"):
-            translator.translate(wrong)  # type: ignore[call-overload]
+            translator.translate(wrong)  # type: ignore[arg-type]
 
 
 def test_nesting_is_judged_with_elements_of_other_sentences() -> None:
