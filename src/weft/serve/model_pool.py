@@ -15,6 +15,8 @@ from weft.data.language_detection import LanguageDetector
 from weft.data.languages import LanguagePair
 from weft.decoding.constraints.request import Request
 from weft.inference.backends import BackendOptions, select_backend
+from weft.inference.line_sentences import SplitLine, split_line
+from weft.inference.text_translator import TextTranslator
 from weft.inference.translation import Translation
 from weft.serve.batch_queue import TEXT_ONLY, BatchObserver, BatchQueue, DecodeOptions, PrefixCallback, TranslationJob
 from weft.serve.example_sentences import example_sentences, validation_sentences
@@ -23,7 +25,7 @@ from weft.serve.limits import ServerLimits
 from weft.serve.middleware import ServerMetrics
 from weft.serve.model_copy import ModelCopy, remove_stale_copies
 from weft.serve.torch_backend import InspectionTask, InspectionWorker, TorchBackend
-from weft.text.sentences import SentenceSplitter
+from weft.text.span_patterns import SpanKind
 
 if TYPE_CHECKING:
     from weft.inference.translator import Translator
@@ -63,8 +65,10 @@ class LoadedModel:
             self._copy.remove()
             raise
 
+        self.text_translator = TextTranslator(fastest, self._torch.translator)
+
         def translate_text(_options: object, requests: Sequence[Request], _on_prefix: object) -> list[Translation]:
-            return list(fastest.stream(requests))
+            return list(self.text_translator.stream(requests))
 
         self._torch_queue = BatchQueue(self._torch, limits, 1, sampling, observe)
         self._text_queue = self._torch_queue
@@ -74,7 +78,7 @@ class LoadedModel:
 
     def put(self, job: TranslationJob) -> None:
         is_text_only = job.options == TEXT_ONLY and job.on_prefix is None
-        is_plain = is_text_only and all(request.is_plain and not request.protect for request in job.requests)
+        is_plain = is_text_only and all(request.is_plain for request in job.requests)
         (self._text_queue if is_plain else self._torch_queue).put(job)
 
     @property
@@ -103,7 +107,6 @@ class ServedModel:
         metrics: ServerMetrics,
     ):
         self.name, self.path, self.pair = name, path, pair
-        self.splitter = SentenceSplitter(pair.source)
         self._options, self._limits, self._metrics = options, limits, metrics
         self._reloading = asyncio.Lock()
         self._closing: set[asyncio.Task[None]] = set()
@@ -129,10 +132,14 @@ class ServedModel:
         return self._loaded.waiting
 
     def put(
-        self, requests: Sequence[Request], options: DecodeOptions, on_prefix: PrefixCallback | None = None
+        self,
+        requests: Sequence[Request],
+        options: DecodeOptions,
+        on_prefix: PrefixCallback | None = None,
+        line_numbers: Sequence[int] | None = None,
     ) -> TranslationJob:
-        """Accept these lines. Raise ApiError if too many wait already."""
-        job = TranslationJob(requests, options, on_prefix)
+        """Accept these sentences. Raise ApiError if too many wait already."""
+        job = TranslationJob(requests, options, on_prefix, line_numbers)
         self._loaded.put(job)
         self._metrics.characters.labels(self.name).inc(sum(len(request.text) for request in requests))
         return job
@@ -145,8 +152,27 @@ class ServedModel:
             message = f"The translation took longer than {self._limits.timeout} seconds. Send less at once."
             raise ApiError(504, message) from None
 
-    async def translate(self, requests: Sequence[Request], options: DecodeOptions) -> list[Translation]:
-        return await self.finish(self.put(requests, options))
+    @property
+    def default_kinds(self) -> tuple[SpanKind, ...]:
+        """The kinds of spans that are carried over by default."""
+        return self._loaded.text_translator.default_kinds
+
+    def split(self, request: Request) -> SplitLine:
+        """Find the sentences of a line, unless the model was trained on whole lines."""
+        translator = self._loaded.text_translator
+        return split_line(request, translator.sentence_splitter(self.pair.source), translator.default_kinds)
+
+    def keep_whole(self, request: Request) -> SplitLine:
+        """Return a line as one sentence."""
+        return split_line(request, None, self.default_kinds)
+
+    async def translate(self, lines: Sequence[SplitLine], options: DecodeOptions) -> list[Translation]:
+        """Translate lines; all their sentences are in one job."""
+        sentences = [(number, request) for number, line in enumerate(lines) for request in line.requests]
+        numbers = [number for number, _ in sentences]
+        job = self.put([request for _, request in sentences], options, line_numbers=numbers)
+        translated = iter(await self.finish(job))
+        return [line.join([next(translated) for _ in line.sentences]) for line in lines]
 
     async def inspect(self, task: InspectionTask, options: DecodeOptions) -> str:
         return await self._loaded.inspections.run(task, options)
