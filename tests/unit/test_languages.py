@@ -145,6 +145,7 @@ def test_letter_sequences_distinguish_languages_of_a_script() -> None:
     for text, language in (
         ("Hola que tal", "es"), ("HOLA QUE TAL", "es"), ("Guten Tag", "de"), ("Thank you", "en"), ("Дякую", "uk"),
         ("Где ты живёшь?", "ru"), ("Hola que tal, Tom. OK?", "es"),
+            ("Hola", "es"), ("¡Hola!", "es"), ("Hello.", "en"), ("Tschüss", "de"),
     ):  # fmt: skip
         found = detector(text)
         assert found[0].language == language
