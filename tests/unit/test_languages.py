@@ -30,18 +30,6 @@ SENTENCES = SideProfile(7.0, 35.0, 5000, 4.0, 0.0, frozenset("abc"))
 WORDS = SideProfile(1.0, 7.0, 5000, 1.0, 0.0, frozenset("abc"))
 
 
-class RecordingPrinter:
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def print(self, text: str) -> None:
-        self.lines.append(text)
-
-    def progress(self, label: str, done: int) -> None: ...
-
-    def state(self, record: object) -> None: ...
-
-
 def many(lines: Sequence[str], count: int = 60) -> list[str]:
     return Random(1).choices(lines, k=count)
 
@@ -210,14 +198,14 @@ def test_chosen_recipe_has_the_languages(
 
 
 def test_recipe_without_languages_gets_them(tmp_path: Path) -> None:
-    table, display = write_table(tmp_path / "pairs.tsv", [many(ENGLISH), many(SPANISH)]), RecordingPrinter()
+    table, lines = write_table(tmp_path / "pairs.tsv", [many(ENGLISH), many(SPANISH)]), list[str]()
     recipe = load_recipe({"data": {"train": [str(table)]}})
-    assert add_languages(recipe, display).data.languages == ("en", "es")
-    assert "English to Spanish" in display.lines[0]
+    assert add_languages(recipe, lines.append).data.languages == ("en", "es")
+    assert "English to Spanish" in lines[0]
     named = load_recipe({"data": {"train": [str(table)], "languages": ["fr", "it"]}})
-    assert add_languages(named, display) == named
+    assert add_languages(named, lines.append) == named
     missing = load_recipe({"data": {"train": [str(tmp_path / "missing.tsv")]}})
-    assert add_languages(missing, display) == missing
+    assert add_languages(missing, lines.append) == missing
 
 
 def test_metrics_suit_the_target_language() -> None:
