@@ -6,6 +6,7 @@ from random import Random
 
 import pytest
 
+from weft.cli.evaluate import MetricArguments
 from weft.config.recipe import load_recipe
 from weft.core.errors import ConfigError, UserError
 from weft.data.language_detection import LanguageDetector, detect_corpus_languages
@@ -213,3 +214,13 @@ def test_metrics_suit_the_target_language() -> None:
     assert [language_options(("en", code)).tokenize for code in ("de", "zh-Hant", "th")] == ["13a", "zh", "char"]
     assert language_options(("en", "ja")).tokenize in ("ja-mecab", "char")
     assert [language_options(("de", code)).stem for code in ("en", "de", "xyz")] == ["porter", "german", "porter"]
+
+
+def test_options_win_over_the_languages_of_a_model() -> None:
+    for arguments, expected in (
+        (MetricArguments(["bleu", "meteor"]), ("zh", "porter")),
+        (MetricArguments(["bleu", "meteor"], tokenize="intl", stem="german"), ("intl", "german")),
+        (MetricArguments(["bleu"], tokenize="13a"), ("13a", "porter")),
+    ):
+        options = arguments.for_model(arguments.for_evaluation()[1], ("en", "zh"))
+        assert (options.tokenize, options.stem) == expected
