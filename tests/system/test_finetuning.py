@@ -47,6 +47,7 @@ def test_scores_before_and_after_are_reported(runs: dict[str, Path], new_data: P
     assert "new tokens: 6 (▁zebra ▁zebro" in result.err
     old, tuned = load_model(runs["transformer"]), load_model(tmp_path / "run")
     assert tuned.target_tokenizer.vocabulary()[: old.target_tokenizer.size] == old.target_tokenizer.vocabulary()
+    assert tuned.recipe.data.languages == toys.LANGUAGES
     mixed = tuned.recipe.data.mix
     assert [len(corpus.files) for corpus in mixed] == [1, 2]
     assert mixed[1].weight * 400 == pytest.approx(250 * (1 - 0.1), rel=0.01)

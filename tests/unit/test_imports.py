@@ -12,6 +12,8 @@ import pytest
         ("weft.inference.loader", ("weft.losses", "weft.optim", "weft.training", "weft.visualize")),
         ("weft.inference.ctranslate2_backend", ("torch", "weft.losses", "weft.optim", "weft.models", "weft.training")),
         ("weft.config.yaml_files", ("torch", "weft.models")),
+        ("weft.serve.app", ("py3langid",)),
+        ("weft.training.autoconfig", ("py3langid",)),
         ("weft.cli.main", ("torch", "numpy", "yaml", "weft.models", "weft.inference")),
     ],
 )

@@ -6,6 +6,7 @@ from random import Random
 
 import pytest
 
+from weft.cli.evaluate import MetricArguments
 from weft.config.recipe import load_recipe
 from weft.core.errors import ConfigError, UserError
 from weft.data.language_detection import LanguageDetector, detect_corpus_languages
@@ -28,18 +29,6 @@ SPANISH = (
 )  # fmt: skip
 SENTENCES = SideProfile(7.0, 35.0, 5000, 4.0, 0.0, frozenset("abc"))
 WORDS = SideProfile(1.0, 7.0, 5000, 1.0, 0.0, frozenset("abc"))
-
-
-class RecordingPrinter:
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def print(self, text: str) -> None:
-        self.lines.append(text)
-
-    def progress(self, label: str, done: int) -> None: ...
-
-    def state(self, record: object) -> None: ...
 
 
 def many(lines: Sequence[str], count: int = 60) -> list[str]:
@@ -145,6 +134,7 @@ def test_letter_sequences_distinguish_languages_of_a_script() -> None:
     for text, language in (
         ("Hola que tal", "es"), ("HOLA QUE TAL", "es"), ("Guten Tag", "de"), ("Thank you", "en"), ("Дякую", "uk"),
         ("Где ты живёшь?", "ru"), ("Hola que tal, Tom. OK?", "es"),
+            ("Hola", "es"), ("¡Hola!", "es"), ("Hello.", "en"), ("Tschüss", "de"),
     ):  # fmt: skip
         found = detector(text)
         assert found[0].language == language
@@ -209,14 +199,14 @@ def test_chosen_recipe_has_the_languages(
 
 
 def test_recipe_without_languages_gets_them(tmp_path: Path) -> None:
-    table, display = write_table(tmp_path / "pairs.tsv", [many(ENGLISH), many(SPANISH)]), RecordingPrinter()
+    table, lines = write_table(tmp_path / "pairs.tsv", [many(ENGLISH), many(SPANISH)]), list[str]()
     recipe = load_recipe({"data": {"train": [str(table)]}})
-    assert add_languages(recipe, display).data.languages == ("en", "es")
-    assert "English to Spanish" in display.lines[0]
+    assert add_languages(recipe, lines.append).data.languages == ("en", "es")
+    assert "English to Spanish" in lines[0]
     named = load_recipe({"data": {"train": [str(table)], "languages": ["fr", "it"]}})
-    assert add_languages(named, display) == named
+    assert add_languages(named, lines.append) == named
     missing = load_recipe({"data": {"train": [str(tmp_path / "missing.tsv")]}})
-    assert add_languages(missing, display) == missing
+    assert add_languages(missing, lines.append) == missing
 
 
 def test_metrics_suit_the_target_language() -> None:
@@ -224,3 +214,13 @@ def test_metrics_suit_the_target_language() -> None:
     assert [language_options(("en", code)).tokenize for code in ("de", "zh-Hant", "th")] == ["13a", "zh", "char"]
     assert language_options(("en", "ja")).tokenize in ("ja-mecab", "char")
     assert [language_options(("de", code)).stem for code in ("en", "de", "xyz")] == ["porter", "german", "porter"]
+
+
+def test_options_win_over_the_languages_of_a_model() -> None:
+    for arguments, expected in (
+        (MetricArguments(["bleu", "meteor"]), ("zh", "porter")),
+        (MetricArguments(["bleu", "meteor"], tokenize="intl", stem="german"), ("intl", "german")),
+        (MetricArguments(["bleu"], tokenize="13a"), ("13a", "porter")),
+    ):
+        options = arguments.for_model(arguments.for_evaluation()[1], ("en", "zh"))
+        assert (options.tokenize, options.stem) == expected

@@ -34,6 +34,24 @@ LANGUAGE_SCRIPTS = {  # of all others: Latin
 LABELS = {"nb": "no", "fil": "tl"}  # py3langid's, where they differ
 NOT_LANGUAGE = "zxx"  # its label of program text, numbers and the like
 
+SHORT_TEXT_WORDS = 3
+PUNCTUATION = ".,;:!?¡¿…\"'«»“”()"
+WORD_ODDS = 30.0  # by which one of the words below makes its language more probable in a short text
+PHRASE_WORDS = {  # of greetings and answers, which are too short for n-grams
+    "bg": "здравей здравейте благодаря да не моля", "ca": "hola gràcies sí adéu",
+    "cs": "ahoj děkuji díky prosím ano ne",
+    "da": "hej tak ja nej farvel", "de": "hallo danke bitte ja nein tschüss tschüs guten entschuldigung",
+    "en": "hello hi hey thanks thank please sorry yes no ok okay bye goodbye good welcome",
+    "eo": "saluton dankon jes ne bonvolu", "es": "hola gracias sí no adiós buenos buenas bueno perdón",
+    "fi": "hei moi kiitos kyllä ei anteeksi", "fr": "bonjour salut merci oui non bonsoir pardon",
+    "hu": "szia köszönöm igen nem kérem", "it": "ciao grazie prego sì no buongiorno buonasera scusa arrivederci",
+    "nb": "hei takk ja nei", "nl": "hallo dank bedankt ja nee hoi doei alsjeblieft", "no": "hei takk ja nei",
+    "pl": "cześć dziękuję dzięki proszę tak nie", "pt": "olá oi obrigado obrigada sim não tchau desculpe",
+    "ro": "salut bună mulțumesc da nu", "ru": "привет здравствуйте спасибо да нет извините пожалуйста",
+    "sk": "ahoj ďakujem prosím áno nie", "sv": "hej tack ja nej hejdå", "tr": "merhaba selam teşekkürler evet hayır",
+    "uk": "привіт дякую так ні вибачте добрий",
+}  # fmt: skip
+
 CHUNK_LINES = 10  # lines of a corpus that are classified together: single ones are often too short
 MAX_CHUNKS = 100
 MIN_CHUNKS = 3
@@ -82,12 +100,13 @@ class LanguageDetector:
         return load_identifier(self._labels.values())
 
     def _probabilities(self, text: str) -> dict[str, float]:
-        """Return the probability of each language; those that py3langid lacks are as probable as the mean."""
+        """Return how probable each language is; those that py3langid lacks are as probable as the mean."""
         ranks = dict(self._identifier.rank(_normalize(text)))
         mean = 1 / max(1, len(ranks))
         shared = Counter(self._labels.values())
         return {
-            code: max(MIN_PROBABILITY, ranks.get(label, mean) / shared[label]) for code, label in self._labels.items()
+            code: max(MIN_PROBABILITY, ranks.get(label, mean) / shared[label]) * _phrase_odds(text, base_code(code))
+            for code, label in self._labels.items()
         }
 
 
@@ -115,6 +134,15 @@ def _common_language(identifier: LanguageIdentifier, lines: Sequence[str]) -> st
     labels = Counter(str(identifier.classify(chunk)[0]) for chunk in chunks)
     label, count = labels.most_common(1)[0]
     return label if count >= MIN_AGREEMENT * len(chunks) and label != NOT_LANGUAGE else None
+
+
+def _phrase_odds(text: str, language: str) -> float:
+    """Return how much more probable a language is if a short text has one of its common words."""
+    words = text.lower().split(maxsplit=SHORT_TEXT_WORDS)
+    if len(words) > SHORT_TEXT_WORDS:
+        return 1.0
+    known = PHRASE_WORDS.get(language, "").split()
+    return WORD_ODDS if any(word.strip(PUNCTUATION) in known for word in words) else 1.0
 
 
 def _normalize(text: str) -> str:

@@ -1,6 +1,6 @@
 """Choose the setting data.languages of a new run: from the names of the training files, else from the text."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
@@ -11,7 +11,6 @@ from weft.data.language_names import languages_of_names
 from weft.data.languages import LanguagePair, base_code, language_name
 from weft.text.text_config import source_modality
 from weft.training.corpus_profile import PROFILE_SAMPLE, CorpusProfile, profile_corpus
-from weft.training.progress import ProgressDisplay
 
 PROFILE_SEED = 1
 
@@ -50,8 +49,8 @@ def _contradictions(named: LanguagePair, detected: Sequence[str | None]) -> list
     ]
 
 
-def add_languages(recipe: Recipe, display: ProgressDisplay) -> Recipe:
-    """Return a recipe with languages, and print the reason; as it is if it names them, or if there are none."""
+def add_languages(recipe: Recipe, report: Callable[[str], None]) -> Recipe:
+    """Return a recipe with languages, and report the reason; as it is if it names them, or if there are none."""
     data = recipe.data
     if data.languages or data.monolingual or not (data.train or data.mix):
         return recipe
@@ -65,5 +64,5 @@ def add_languages(recipe: Recipe, display: ProgressDisplay) -> Recipe:
     choice = choose_languages(languages_of_names(data.files()["train"], data.fields), profile)
     if choice is None:
         return recipe
-    display.print(f"data.languages: {choice.reason}")
+    report(f"data.languages: {choice.reason}")
     return replace(recipe, data=replace(data, languages=tuple(choice.languages or ())))

@@ -54,7 +54,7 @@ def start_training(
         if isinstance(recipe_or_files, dict) or is_recipe_argument(recipe_or_files):
             source = recipe_or_files if isinstance(recipe_or_files, dict) else Path(recipe_or_files[0])
             overrides = [*length_overrides(minutes, settings), *settings]
-            recipe = broadcast_recipe(ranks, lambda: add_languages(load_recipe(source, overrides), display))
+            recipe = broadcast_recipe(ranks, lambda: add_languages(load_recipe(source, overrides), display.print))
             return run_training(folder, recipe, display, ranks, start_time=start_time)
         from weft.training.autoconfig import choose_recipe
 
