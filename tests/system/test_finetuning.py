@@ -67,6 +67,23 @@ def test_scores_before_and_after_are_reported(runs: dict[str, Path], new_data: P
     assert f"{original_chrf['value']:.2f}" in page.split("On the original data")[1].split("</table>")[0]
 
 
+def test_model_that_only_gets_worse_is_not_kept(runs: dict[str, Path], new_data: Path, tmp_path: Path) -> None:
+    run, settings = tmp_path / "run", ("train.steps=40", "train.validation.every=2", "train.batch_tokens=300")
+    settings += ("train.schedule.learning_rate=9", "train.schedule.warmup_steps=1", "train.validation.best_metric=loss")
+    command = ("finetune", runs["transformer"], new_data, *settings, "--out", run)
+    result = weft(*command)
+    assert result.code == 0, result.err
+    assert "ended at step 6: validation no longer improves" in result.err  # patience is 3
+    assert f"{run / 'best'} holds the initial model" in result.err
+    steps = {name: json.loads((run / name / "metrics.json").read_text("utf-8"))["step"] for name in ("best", "last")}
+    assert steps == {"best": 0, "last": 6}
+    initial, kept = tensors(run / "initial_model" / "best", "weights"), tensors(run / "best", "weights")
+    assert all(kept[name].equal(weight) for name, weight in initial.items())
+    assert [line.endswith("no significant difference") for line in result.lines if "chrf" in line] == [True, True]
+    validated = [json.loads(line)["step"] for line in (run / "log.jsonl").read_text("utf-8").splitlines()]
+    assert validated.count(0) == 1
+
+
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_frozen_weights_do_not_change(precision: str, runs: dict[str, Path], new_data: Path, tmp_path: Path) -> None:
     """With weight decay and an average of three snapshots."""

@@ -119,6 +119,21 @@ def test_unsuitable_vocabulary(text: dict[str, Any], observation: str, corpus: P
     logged_diagnoses(tmp_path / "run")
 
 
+def test_too_little_data(tmp_path: Path) -> None:
+    """Reported before the first step; a run that starts from a trained model needs less."""
+    toys.write_corpus(tmp_path)
+    for side in ("src", "tgt"):
+        lines = (tmp_path / f"train.{side}").read_text("utf-8").splitlines()[:100]
+        (tmp_path / f"train.{side}").write_text("\n".join(lines) + "\n", "utf-8")
+    node = toys.recipe(tmp_path, steps=1)
+    assert "too-little-data" in train_and_diagnose(node, tmp_path / "run")
+    record = logged_diagnoses(tmp_path / "run")["too-little-data"]
+    assert record["step"] == 0
+    assert "weft finetune" in record["advice"]
+    node["train"]["initial_model"] = str(tmp_path / "run")
+    assert "too-little-data" not in train_and_diagnose(node, tmp_path / "warm")
+
+
 def test_interrupted_run_has_the_same_diagnoses(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     node = toys.recipe(corpus, steps=16)
     node["train"] |= {"schedule": {"learning_rate": 2.0, "warmup_steps": 1}, "log_every": 2}

@@ -252,5 +252,5 @@ def test_p_values_are_those_of_a_paired_bootstrap(tmp_path: Path) -> None:
 def test_validation_stops_early_and_says_if_there_is_none(valid: Corpus | None) -> None:
     chosen = commented_recipe(100, FinetuningOptions(), valid=valid)
     settings = chosen.recipe.train.validation
-    assert (settings.patience, settings.at_start) == (3, True)
+    assert (settings.patience, settings.at_start) == ((None, False) if valid is None else (3, True))
     assert ("100 new pairs are too few to hold some out" in chosen.reasons) == (valid is None)

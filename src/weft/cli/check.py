@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from weft.cli.options import JsonOption, require_option, split_settings
+from weft.cli.options import JsonOption, OutputOption, print_result, require_option, split_settings
 from weft.core.errors import UserError
 
 if TYPE_CHECKING:
     from weft.core.codec import Modality
     from weft.data.checks.quality_check import CheckInputs
 
-PROGRESS_INTERVAL = 4096 * 64  # pairs between two progress messages
 USAGE = (
     "There is nothing to check. Use one of:\n"
     "  weft check train.en train.de     two text files, or one .tsv or .jsonl\n"
@@ -45,11 +44,14 @@ def check(
         list[str] | None, typer.Option(metavar="KIND", help="A kind of problem that --fix ignores. Repeatable.")
     ] = None,
     json: JsonOption = False,
+    output: OutputOption = None,
 ) -> None:
     """Find bad data before training starts. Exits with code 1 if serious problems were found and not fixed."""
     from json import dumps
     from tempfile import TemporaryDirectory
 
+    from weft.core.files import check_output_file
+    from weft.core.progress_bar import progress_bar
     from weft.data.checks.cleaning import check_cleaning_output, clean_training_data
     from weft.data.checks.problem_kinds import FIXABLE, parse_ignored_kinds
     from weft.data.checks.problem_report import check_reports_to_json, format_check_reports, has_serious_problems
@@ -63,13 +65,17 @@ def check(
     inputs = read_check_inputs(files, settings, {"valid": valid or [], "test": test or []}, tokenizer)
     if fix is not None:
         check_cleaning_output(fix, inputs)
+    used = [path for corpora in inputs.data.files().values() for paths in corpora for path in paths]
+    check_output_file(output, [*used, *map(Path, [*files, *(valid or []), *(test or [])])])
     with TemporaryDirectory(prefix="weft-") as name:
-        checked = check_corpora(inputs, Path(name), _print_progress)
+        with progress_bar("checking") as show:
+            checked = check_corpora(inputs, Path(name), lambda split, done: show(f"checking {split}", done))
         if fix is not None:
             cleaned = clean_training_data(inputs, checked, ignored, fix, Path(name))
             print(f"weft: {cleaned.summary(fix)}", file=sys.stderr)
     reports = checked.corpora
-    print(dumps(check_reports_to_json(reports), ensure_ascii=False) if json else format_check_reports(reports))
+    result = dumps(check_reports_to_json(reports), ensure_ascii=False) if json else format_check_reports(reports)
+    print_result(result, output)
     if has_serious_problems(reports, 0 if fix is None else FIXABLE & ~ignored):
         raise typer.Exit(1)
 
@@ -108,8 +114,3 @@ def read_check_inputs(
     folder = find_model(tokenizer)
     check_manifest(folder)
     return CheckInputs(splits, data, source, load_tokenizers(folder))
-
-
-def _print_progress(name: str, done: int) -> None:
-    if done % PROGRESS_INTERVAL == 0:
-        print(f"weft: {name}: {done:,} pairs checked", file=sys.stderr)

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from weft.cli.options import BeamOption, DeviceOption, ModelArgument, SetOption
+from weft.cli.options import BeamOption, DeviceOption, ModelArgument, OutputOption, SetOption, print_result
 from weft.core.errors import UserError
 
 
@@ -21,6 +21,7 @@ def calibrate(
     exact: Annotated[bool, typer.Option("--exact", help="Only the exact reference is good.")] = False,
     beam: BeamOption = None,
     settings: SetOption = None,
+    output: OutputOption = None,
     device: DeviceOption = "auto",
 ) -> None:
     """Fit the probability that a translation is good from its score; weft translate --json then reports it.
@@ -30,16 +31,18 @@ def calibrate(
     weft calibrate MODEL VALIDATION.tsv
     """
     from weft.checkpoints.model_folder import lock_model_folder
+    from weft.core.files import check_output_file
     from weft.inference.evaluation import QualityCriterion, calibrate_model, format_calibration
     from weft.inference.loader import load_translator
 
     if exact and min_chrf is not None:
         raise UserError("--exact and --min-chrf contradict each other: omit one of them.")
+    check_output_file(output, files)
     criterion = QualityCriterion(None if exact else 60.0 if min_chrf is None else min_chrf)
     with lock_model_folder(model) as folder:
         translator = load_translator(folder, device=device, beam=beam, overrides=settings or [])
         result = calibrate_model(translator, folder, files, criterion)
-    print(format_calibration(result, criterion))
+    print_result(format_calibration(result, criterion), output)
 
 
 def shortlist(

@@ -50,6 +50,7 @@ def rerank(
 ) -> None:
     """Rerank the alternatives of translations with the scores of other models."""
     from weft.core.files import check_output_file
+    from weft.core.progress_bar import track_progress
     from weft.inference.reranking import format_reranked, make_reranker
     from weft.inference.scoring import load_scorer
     from weft.inference.translation_io import read_input_lines, write_lines
@@ -57,5 +58,6 @@ def rerank(
     check_output_file(output, [input_file])
     numbers = None if weights is None else parse_weights(weights)
     reranker = make_reranker([load_scorer(path, device) for path in [model, *(scorers or [])]], numbers, alpha)
-    lines = reranker.stream(read_input_lines(input_file))
+    ranked = reranker.stream(read_input_lines(input_file))
+    lines = track_progress(ranked, "reranking", prints_items=output is None)
     write_lines((format_reranked(line, as_json=json) for line in lines), output)

@@ -109,7 +109,8 @@ def calibrate_model(
 ) -> CalibrationResult:
     """Translate the sources, compare with the references, and add the calibration to the model folder."""
     examples = read_examples(files)
-    translations = translator.translate(example_sources(translator, examples), split=False)
+    sources = example_sources(translator, examples)
+    translations = list(track_progress(translator.for_text(split=False).stream(sources), "translating", len(sources)))
     usable = [row for row, one in enumerate(translations) if one.alternatives[0].tokens]  # not blank, not failed
     outputs = [translations[row].alternatives[0] for row in usable]
     are_good = good([output.text for output in outputs], [examples.references[row] for row in usable])

@@ -16,6 +16,7 @@ from weft.checkpoints.trained_model import TrainedModel
 from weft.core.codec import LineError, codec_chunk_size
 from weft.core.errors import UserError
 from weft.core.formatting import pluralize
+from weft.core.progress_bar import track_progress
 from weft.core.special_tokens import EOS
 from weft.data.batches import pad_rows
 from weft.data.corpus import Corpus
@@ -133,10 +134,12 @@ def read_scored_pairs(scorer: Scorer, files: Sequence[Path]) -> Iterable[tuple[s
 def write_scores(scorer: Scorer, files: Sequence[Path], output: Path | None, *, as_json: bool) -> None:
     """Write log-probability, number of tokens and perplexity of each pair, or JSON; report totals on standard error."""
     totals, truncated = ScoreTotals(), list[int]()
+    pairs = scorer.stream(read_scored_pairs(scorer, files))
+    scored = track_progress(pairs, "scoring", prints_items=output is None)
 
     def lines() -> Iterator[str]:
         nonlocal totals
-        for number, pair in enumerate(scorer.stream(read_scored_pairs(scorer, files)), 1):
+        for number, pair in enumerate(scored, 1):
             totals = totals.plus(pair)
             if pair.truncated:
                 truncated.append(number)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from weft.core.errors import UserError
+from weft.core.progress_bar import progress_bar
 from weft.metrics.bleu import bleu_word_splitter
 from weft.metrics.corpus_metrics import METRICS, make_score, metric_statistics
 from weft.metrics.edit_distance import EditTable
@@ -267,7 +268,7 @@ def compare_systems(
     return Comparison(
         data=data,
         settings=settings,
-        results={name: _system_scores(name, systems, data, settings) for name, systems in statistics.items()},
+        results=_score_all(statistics, data, settings),
         lengths=scores_by_length(statistics[settings.metrics[0]], count_words(data.sources or references)),
         frequencies=scores_by_frequency(data.segments(), frequency, settings.options),
         uses_training_text=training is not None,
@@ -277,7 +278,18 @@ def compare_systems(
 def score_systems(data: ComparisonData, settings: ComparisonSettings) -> dict[str, list[SystemScore]]:
     """Return only the scores of the systems by each metric."""
     statistics = _system_statistics(data, settings.metrics, settings.options)
-    return {name: _system_scores(name, systems, data, settings) for name, systems in statistics.items()}
+    return _score_all(statistics, data, settings)
+
+
+def _score_all(
+    statistics: Mapping[str, list[SufficientStatistics]], data: ComparisonData, settings: ComparisonSettings
+) -> dict[str, list[SystemScore]]:
+    with progress_bar("significance", len(statistics)) as update:
+        results: dict[str, list[SystemScore]] = {}
+        for name, systems in statistics.items():
+            update(f"significance of {name}", len(results))
+            results[name] = _system_scores(name, systems, data, settings)
+        return results
 
 
 def _system_statistics(

@@ -23,6 +23,7 @@ from weft.core.codec import Codec
 from weft.core.errors import UserError
 from weft.core.files import FolderTakenError, new_folder
 from weft.data.batches import BatchLoader, PairIndices, PairNoise, SideNoise
+from weft.core.lazy import Reiterable
 from weft.data.corpus import Corpus
 from weft.data.data_report import DataReport, data_warnings, make_data_report, render_data_report
 from weft.data.tag_noise import TagNoise, make_tag_noise
@@ -113,7 +114,8 @@ def load_or_train_tokenizers(recipe: Recipe, corpus: Corpus, display: ProgressDi
     folder = recipe.data.cache_folder() / f"tokenizers-{key}"
     if not folder.exists():
         display.print(f"learning tokenizers from {corpus}")
-        learned = train_tokenizers(recipe.text, corpus.pairs(), recipe.train.seed)
+        pairs = Reiterable(lambda: display.track(corpus.pairs(), "reading pairs for the tokenizers", None))
+        learned = train_tokenizers(recipe.text, pairs, recipe.train.seed)
         # If another run has been faster, its tokenizers are the same.
         with suppress(FolderTakenError), cache_write_errors(folder.parent), new_folder(folder) as new:
             save_tokenizers(new, *learned)

@@ -227,9 +227,10 @@ def _change_training(
     peak = node["schedule"]["learning_rate"]
     learning_rate = float(f"{peak / LEARNING_RATE_DIVISOR:.3g}")
     patience = node["validation"]["patience"] or PATIENCE
-    validation = {"every": max(1, steps // 10), "patience": patience, "at_start": True}
+    validation: dict[str, Any] = {"every": max(1, steps // 10), "patience": patience, "at_start": True}
     validation_reason = f"stops after {patience} validations that are no better; the start counts as one of them"
     if new.valid is None:
+        validation |= {"patience": None, "at_start": False}
         few = f"{new.pairs:,} new pairs are too few to hold some out"
         validation_reason = f"{few}, so nothing measures a gain and the last model is kept; data.valid=[FILE] validates"
     changes = {

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from weft.core.formatting import format_duration
-from weft.core.progress_bar import BAR_DELAY
+from weft.core.progress_bar import BAR_DELAY, UPDATE_INTERVAL
 from weft.training.distributed import is_main_process
 
 Item = TypeVar("Item")
@@ -29,8 +29,8 @@ class ProgressDisplay:
     def progress(self, label: str, done: int) -> None:
         """Show how many pairs are done of a task of unknown size."""
 
-    def track(self, items: Iterable[Item], label: str, total: int) -> Iterator[Item]:  # noqa: ARG002
-        """Yield the items of a task that may take long, and show how many are done."""
+    def track(self, items: Iterable[Item], label: str, total: int | None) -> Iterator[Item]:  # noqa: ARG002
+        """Yield the items of a task that may take long, and show how many are done (total None: of unknown many)."""
         return iter(items)
 
     def report(self, record: dict[str, Any], steps: int | None) -> None:
@@ -64,15 +64,14 @@ class LiveDisplay(ProgressDisplay):
     def progress(self, label: str, done: int) -> None:
         self.live.update(Text(f"{label}: {done:,} pairs"))
 
-    def track(self, items: Iterable[Item], label: str, total: int) -> Iterator[Item]:
-        start = time.monotonic()
+    def track(self, items: Iterable[Item], label: str, total: int | None) -> Iterator[Item]:
+        start, next_update = time.monotonic(), time.monotonic() + BAR_DELAY
         for done, item in enumerate(items, start=1):
             yield item
-            if (seconds := time.monotonic() - start) > BAR_DELAY:
-                left = format_duration(seconds / done * (total - done))
-                grid = Table.grid(padding=(0, 2))
-                grid.add_row(label, ProgressBar(total=total, completed=done, width=40), f"{done:,}/{total:,}")
-                self.live.update(Group(grid, Text(f"{done / seconds:,.0f} lines per second  left {left}")))
+            now = time.monotonic()
+            if now > next_update:
+                self.live.update(_task_progress(label, done, total, now - start))
+                next_update = now + UPDATE_INTERVAL
         self.live.update(Text(""))
 
     def report(self, record: dict[str, Any], steps: int | None) -> None:
@@ -94,6 +93,17 @@ def open_display() -> Iterator[ProgressDisplay]:
         return
     with rich.live.Live(console=Console(stderr=True), refresh_per_second=4, redirect_stdout=False) as live:
         yield LiveDisplay(live)
+
+
+def _task_progress(label: str, done: int, total: int | None, seconds: float) -> Table:
+    """A line with a bar, the rate, and the time left if the total is known."""
+    grid, rate = Table.grid(padding=(0, 2)), f"{done / seconds:,.0f}/s"
+    if total is None:
+        grid.add_row(label, f"{done:,}", rate)
+    else:
+        left = f"left {format_duration(seconds / done * (total - done))}"
+        grid.add_row(label, ProgressBar(total=total, completed=done, width=40), f"{done:,}/{total:,}", rate, left)
+    return grid
 
 
 def _format_step(record: dict[str, Any], steps: int | None) -> str:

@@ -17,6 +17,7 @@ from weft.checkpoints.trained_model import TrainedModel
 from weft.config.recipe import ValidationConfig
 from weft.config.serialization import to_dict
 from weft.core.errors import UserError
+from weft.core.progress_bar import track_progress
 from weft.core.setting_types import Factory
 from weft.decoding.search import FrameDecoder, Search
 from weft.inference.language_model import count_units, perplexity_scores, sampling_completer
@@ -161,7 +162,7 @@ def evaluate_translations(
     """Translate the lines and score the translations; `name` is the name of the system in the report."""
     settings, model = translator.trained.recipe.translate, translator.trained.model
     sources, references = [source for source, _ in held_out.pairs], [[target] for _, target in held_out.pairs]
-    translations = translator.translate(sources, split=False)
+    translations = list(track_progress(translator.for_text(split=False).stream(sources), "translating", len(sources)))
     outputs = SystemOutput(name, [translation.text for translation in translations])
     best_metric = [validation.best_metric] if validation.best_metric in METRICS else []
     metrics = tuple(dict.fromkeys([*best_metric, *validation.metrics])) or DEFAULT_METRICS
@@ -214,7 +215,8 @@ def evaluate_language_model(trained: TrainedModel, held_out: HeldOutLines) -> La
     fitting = [number for number, row in enumerate(rows) if limit is None or len(row) <= limit]
     if not fitting:
         raise UserError(f"every line has more tokens than the model reads ({limit})")
-    lines = list(Scorer(trained).stream(("", texts[number]) for number in fitting))
+    scored = Scorer(trained).stream(("", texts[number]) for number in fitting)
+    lines = list(track_progress(scored, "scoring", len(fitting)))
     targets = [line.target for line in lines]
     counts = Counter(count_units(targets, [rows[number] for number in fitting], trained.target_tokenizer))
     return LanguageModelEvaluation(
