@@ -45,7 +45,8 @@ def test_score_of_an_alternative_is_that_of_its_tokens() -> None:
     [translation] = translator.translate([SENTENCE])
     word = annotate_translation(translation).words[0]
     [current] = [other for other in word_alternatives(translation, word, 8) if other.is_current]
-    assert (current.name, current.score) == (word.name, pytest.approx(sum(word.scores)))
+    assert current.name == word.name
+    assert current.score == pytest.approx(sum(word.scores))
 
 
 def test_letters_are_the_words_of_a_text_that_is_spelled() -> None:
