@@ -31,7 +31,7 @@ CONTEXT.set_forkserver_preload(
         "torch._dynamo",
     ]
 )
-TIMEOUT = 30
+TIMEOUT = 240.0  # seconds until a command counts as stuck
 NEVER = 10**9
 GO = "go"  # creating this file resumes a paused command
 
