@@ -64,7 +64,8 @@ CALLS: dict[str, Call] = {
     ),
     "lines to ctc": lines(CAT, model=FRAMES, outputs=["tokens"]),
     "stream": Call("POST", "/v1/stream", {"line": CAT, "model": RECURRENT, "beam": 2}),
-    "inspect words": inspect("words", alternatives=3),
+    "inspect words": inspect("words"),
+    "inspect alternatives": inspect("alternatives", word=1, alternatives=3),
     "inspect attention of words": inspect("attention"),
     "inspect attention of tokens, recurrent": inspect("attention", model=RECURRENT, unit="tokens"),
     "inspect search": inspect("search", beam=3),
@@ -140,7 +141,9 @@ FIELDS: dict[str, str | None] = {
     "sentences": "sentences",
     "words": "translated words",
     "scores": "token scores",
-    "/v1/inspect/words alternatives": "other tokens",
+    "views": "views",
+    "/v1/inspect/alternatives alternatives": "other words",
+    "is_current": "current",
     "prefix": "prefix up to here",
     "layers": "attention of layers",
     "remarks": None,
@@ -164,6 +167,7 @@ FIELDS: dict[str, str | None] = {
     "backend": None,
     "fingerprint": None,
     "queue": "queue length",
+    "examples": None,
 }
 VALUES: dict[str, dict[str, str]] = {  # of fields whose values are names
     "outcome": {

@@ -68,6 +68,6 @@ class OpenPage:
     def focused_element(self) -> str:
         """Return the id, role or class of the focused element."""
         name: str = self.page.evaluate(
-            "(({ activeElement: node }) => node.id || node.getAttribute('role') || node.className)(document)"
+            "(({ activeElement: node }) => node.id || node.getAttribute('role') || node.classList[0])(document)"
         )
         return name

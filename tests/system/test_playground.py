@@ -67,8 +67,10 @@ def test_alternative_word_is_requested_by_its_prefix(server: Server, model: str)
     changed = inspect(server, "words", model=model, line={"text": SENTENCE, "prefix": other["prefix"]})
     assert changed["text"].startswith(other["prefix"])
     assert changed["text"] != data["text"]
-    response = server.post("/v1/inspect/alternatives", {"line": SENTENCE, "word": 99})
-    assert (response.status_code, "has 5 words" in response.json()["error"]) == (409, len(data["words"]) == 5)
+    for body, problem in (({"word": 99}, f"has {len(data['words'])} words"), ({"model": "ctc"}, "has no decoder")):
+        response = server.post("/v1/inspect/alternatives", {"line": SENTENCE, "model": model, **body})
+        assert response.status_code == 409
+        assert problem in response.json()["error"]
 
 
 def test_models_have_views_and_examples(server: Server, corpus: Path) -> None:

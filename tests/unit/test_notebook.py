@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -19,6 +20,7 @@ from weft.decoding.greedy import GreedySearch
 from weft.decoding.sampling import Sampling
 from weft.inference.loader import make_frame_decoder
 from weft.inference.postprocessor import OutputOptions, attention_matrix
+from weft.inference.probability_scale import LEVELS
 from weft.inference.translation import EMPTY_OUTPUT, FAILED_OUTPUT, Translation
 from weft.inference.translator import EncodedRequest, Translator
 from weft.text.tokenizer_training import CharacterTokenizerTrainer
@@ -86,6 +88,15 @@ def test_source_and_target_words_and_weights_are_displayed(translator: Translato
     for number in (translation.score, *(alternative.score for alternative in translation.alternatives[1:])):
         assert any(f"{number:.2f}" in word for word in elements.words)
     assert "2 alternatives" in elements.words
+
+
+def test_words_are_underlined_by_the_level_of_their_probability(translator: Translator) -> None:
+    [translation] = translator.translate([SENTENCE])
+    html = translation._repr_html_()
+    underlines = dict.fromkeys(re.findall(r"border-bottom: 3px (\w+) (#\w+)", html))
+    assert set(underlines) == {(level.line, level.color) for level in LEVELS}  # at least in the legend
+    for level in LEVELS:
+        assert f"{level.name}</span> {level.description}" in html
 
 
 def test_attention_is_computed_on_display(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,12 +2,14 @@
 
 import builtins
 import io
+import math
 import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from rich.console import Console, RenderableType
+from rich.style import Style
 
 from unit import models
 from unit.translators import SENTENCE
@@ -17,6 +19,7 @@ from weft.cli.prompt_display import balance_rows, fit_rows
 from weft.decoding.constraints.request import RequestReader
 from weft.decoding.greedy import GreedySearch
 from weft.inference.loader import make_frame_decoder
+from weft.inference.probability_scale import LEVELS, probability_level
 from weft.inference.translator import Translator
 from weft.text.tokenizer_training import CharacterTokenizerTrainer, WhitespaceTokenizerTrainer, WordTokenizerTrainer
 from weft.visualize.word_alternatives import annotate_translation, word_alternatives
@@ -64,6 +67,18 @@ def test_sentence_is_displayed_word_by_word(fresh: PromptState, started: PromptS
         assert word.name in shown
         assert re.search(rf"\b{number} \d+%", shown)
     assert f"log-probability {annotated.score:.2f}" in shown
+
+
+def test_words_have_the_color_of_their_probability(fresh: PromptState, started: PromptState) -> None:
+    shown = Console(width=200, record=True, file=io.StringIO(), color_system="truecolor", force_terminal=True)
+    shown.print(answer_line(SENTENCE, fresh).shown)
+    text = shown.export_text(styles=True)
+    assert started.translation is not None
+    for word in annotate_translation(started.translation).words:
+        level = probability_level(min(1.0, math.exp(sum(word.scores))))
+        assert Style.parse(f"bold {level.terminal}").render(word.name).removesuffix("\x1b[0m") in text
+    for level in LEVELS:
+        assert f"{level.description}" in text
 
 
 def test_blank_line_does_nothing(started: PromptState) -> None:

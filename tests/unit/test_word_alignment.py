@@ -111,3 +111,10 @@ def test_words_partition_the_tokens_and_rows_keep_their_sum(text: str, other: st
     weights = np.random.default_rng(len(text)).dirichlet(np.ones(len(source)), size=len(target))
     words = merge_weights(weights, word_spans(target, tokenizer), word_spans(source, tokenizer))
     np.testing.assert_allclose(words.sum(1), 1)
+
+
+def test_subwords_of_a_single_word_are_one_word() -> None:
+    tokenizer = BPETokenizerTrainer(vocab_size=300, min_frequency=1).train(["Hund und Hu"])
+    ids = encode_with_eos("Hunde.", tokenizer)
+    assert len(ids) == 4
+    assert names(word_spans(ids, tokenizer)) == ["Hunde", ".", "<end>"]

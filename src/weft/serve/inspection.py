@@ -86,6 +86,8 @@ def inspect_alternatives(translator: Translator, request: Request, body: Inspect
     from weft.visualize.translation_trace import trace_translation
     from weft.visualize.word_alternatives import annotate_translation, word_alternatives
 
+    if not translator.trained.model.has_decoder:
+        raise UserError("this model has no decoder, so no other words can be chosen for its output")
     translation, _ = trace_translation(translator, request)
     words = annotate_translation(translation).words
     if body.word >= len(words):

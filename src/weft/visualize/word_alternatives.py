@@ -14,6 +14,7 @@ from weft.inference.translation import Translation
 from weft.inference.translation_analysis import TranslatedWord, TranslationAnalysis
 from weft.text.word_alignment import begins_word, tokens_are_words
 
+REPLACEMENT_CHARACTER = "\ufffd"
 MAX_WORD_TOKENS = 24  # longer words are cut, which only texts without spaces reach
 
 
@@ -72,25 +73,36 @@ def word_alternatives(translation: Translation, word: WordPrediction, count: int
     tokenizer = analysis.trained.target_tokenizer
     if tokenizer.order != "forward":
         return ()
-    ids, end = list(analysis.tokens), word.first + len(word.tokens)
+    end, start = word.first + len(word.tokens), len(tokenizer.decode([list(analysis.tokens[: word.first])])[0])
+    current = [list(analysis.tokens[:end])] if end <= len(analysis.tokens) else []  # the end token is no word
+    found = {
+        prefix: WordAlternative(prefix[start:].strip(" "), sum(word.scores), prefix, is_current=True)
+        for prefix in tokenizer.decode(current)
+    }
+    rows = _candidate_words(analysis, word, count)
+    for (_, score), prefix in zip(rows, tokenizer.decode([row for row, _ in rows]), strict=True):
+        name = prefix[start:].strip(" ")
+        if name and REPLACEMENT_CHARACTER not in name:  # of a character that was cut
+            found.setdefault(prefix, WordAlternative(name, score, prefix, is_current=False))
+    selected = sorted(found.values(), key=lambda other: (not other.is_current, -other.score))[:count]
+    return tuple(sorted(selected, key=lambda other: -other.score))
+
+
+def _candidate_words(analysis: TranslationAnalysis, word: WordPrediction, count: int) -> list[tuple[list[int], float]]:
+    """The tokens up to the end of each candidate, and the log-probability of the candidate."""
+    ids, tokenizer = analysis.tokens, analysis.trained.target_tokenizer
     # A token may be just a space, whose alternatives say nothing about the word.
-    visible = (n for n in range(word.first, min(end, len(ids))) if tokenizer.token_bytes([ids[n]])[0].strip())
-    first = next(visible, word.first)
-    candidates = _first_tokens(analysis, first, count)
-    scores_before = sum(word.scores[: first - word.first])
-    rows = [([*ids[:first], token], scores_before + score) for token, score in candidates]
-    if not tokens_are_words(ids, tokenizer):
-        rows = list(_complete_words(analysis, rows))
-    if end <= len(ids):
-        rows = [(ids[:end], sum(word.scores)), *rows]  # first, so that it is kept of equal texts
-    start = len(tokenizer.decode([ids[: word.first]])[0])
-    found: dict[str, WordAlternative] = {}
-    for (row, score), prefix in zip(rows, tokenizer.decode([row for row, _ in rows]), strict=True):
-        if prefix.strip() and prefix[start:].strip():
-            name = prefix[start:].strip(" ")
-            found.setdefault(prefix, WordAlternative(name, score, prefix, row == ids[:end] and end <= len(ids)))
-    ranked = sorted(found.values(), key=lambda alternative: (not alternative.is_current, -alternative.score))[:count]
-    return tuple(sorted(ranked, key=lambda alternative: -alternative.score))
+    tokens = range(word.first, min(word.first + len(word.tokens), len(ids)))
+    first = next((number for number in tokens if tokenizer.token_bytes([ids[number]])[0].strip()), word.first)
+    before = sum(word.scores[: first - word.first])
+    if tokens_are_words(ids, tokenizer):
+        return [([*ids[:first], token], score) for token, score in _first_tokens(analysis, first, count)]
+    rows = [
+        ([*ids[:first], token], before + score)
+        for token, score in _first_tokens(analysis, first, count)
+        if first == 0 or first > word.first or begins_word(ids[first - 1], token, tokenizer)  # else it extends the last
+    ]
+    return list(_complete_words(analysis, rows))
 
 
 def _require_analysis(translation: Translation) -> TranslationAnalysis:

@@ -29,7 +29,7 @@ async function start() {
     return;
   }
   loadAddress();
-  document.querySelector("#training").hidden = !(await fetchTraining()).length;
+  document.querySelector("#training").hidden = !(await fetchTraining().catch(() => [])).length;
 }
 
 function loadAddress() {

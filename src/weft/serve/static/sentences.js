@@ -3,14 +3,17 @@
 import { element, moveFocusWithArrows } from "./dom.js";
 
 // Whether a text may be several sentences. Only the server splits it; this saves a request for a single sentence.
-export const mayBeSeveral = (text) => /\n|\p{Sentence_Terminal}.*[\p{L}\p{N}]/su.test(text);
+export function mayBeSeveral(text) {
+  const end = text.search(/[\n\p{Sentence_Terminal}]/u);
+  return end >= 0 && /[\p{L}\p{N}]/u.test(text.slice(end));
+}
 
 // A line of the text: its sentences, and the gaps before, between and after them.
 export function parseLine({ source, sentences }) {
   const gaps = [];
   let position = 0;
   for (const sentence of sentences) {
-    const start = source.indexOf(sentence.source, position);
+    const start = Math.max(position, source.indexOf(sentence.source, position));
     gaps.push(source.slice(position, start));
     position = start + sentence.source.length;
   }

@@ -75,8 +75,8 @@ export class System {
   }
 
   get options() {
-    const { model, beam } = this.settings;
-    return { ...(model ? { model } : {}), ...(beam ? { beam: Number(beam) } : {}) };
+    const { beam } = this.settings;
+    return { model: this.name(), ...(beam ? { beam: Number(beam) } : {}) };
   }
 
   get body() {
@@ -122,8 +122,9 @@ export class System {
     });
   }
 
-  inspectSentence() {
-    return this.run((signal) => (this.sentence ? this.showSentence(signal) : null));
+  // While the text is translated, nothing: showSentence follows by itself.
+  async inspectSentence() {
+    if (this.sentence) await this.run((signal) => this.showSentence(signal));
   }
 
   // The lines of the text, translated; a single sentence is left to showSentence, which shows it word by word.
