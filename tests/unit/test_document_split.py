@@ -4,7 +4,8 @@ import asyncio
 import json
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import cast
 
 import pytest
@@ -13,22 +14,45 @@ from hypothesis import strategies as st
 
 from weft.data.languages import LanguagePair
 from weft.decoding.constraints.request import Request
+from weft.inference.line_sentences import SplitLine, split_line
 from weft.inference.translation import Alternative, Translation
 from weft.serve import api_v1, libretranslate
 from weft.serve.batch_queue import DecodeOptions
-from weft.serve.document_split import html_segments, split_html, split_text
+from weft.serve.document_split import SplitDocument, html_segments, split_html, split_text
 from weft.serve.limits import ServerLimits
 from weft.serve.model_pool import ModelPool, ServedModel
-from weft.text.sentences import SegmentedLine, SentenceSplitter
+from weft.text.marked_text import MarkedText
+from weft.text.sentences import SentenceSplitter
+from weft.text.span_patterns import SpanKind
 
 ENGLISH = SentenceSplitter("en")
+KINDS: tuple[SpanKind, ...] = ("urls", "placeholders")
 HTML_FRAGMENTS = [*"<>&/!-ab =\"'\n;#x1?[]", "<!--", "-->", "<![", "</", "script", "title", ' translate="no"', "&#1"]
+
+
+def split(request: Request) -> SplitLine:
+    return split_line(request, ENGLISH, KINDS)
+
+
+def convert(request: Request, change: Callable[[str], str]) -> Translation:
+    """Change everything but the spans."""
+    parts = MarkedText(request.text, request.spans).parts()
+    marked = MarkedText.join(change(part) if isinstance(part, str) else part for part in parts)
+    best = Alternative(marked.text, 0.0, (), (), finished=True)
+    return Translation(request.text, (best,), spans=marked.spans)
+
+
+def fill(document: SplitDocument, change: Callable[[str], str] = str.upper) -> str:
+    return document.fill([line.join([convert(one, change) for one in line.requests]) for line in document.lines])
+
+
+def sentences_of(document: SplitDocument) -> list[str]:
+    return [request.text for line in document.lines for request in line.requests]
 
 
 @given(st.text())
 def test_split_text_is_restored(text: str) -> None:
-    document = split_text(text, ENGLISH)
-    assert document.fill(document.sentences) == text
+    assert fill(split_text(text, split), str) == text
 
 
 @given(st.lists(st.sampled_from(HTML_FRAGMENTS), max_size=40).map("".join))
@@ -36,9 +60,8 @@ def test_split_text_is_restored(text: str) -> None:
 @example("<![ ]")
 @example("x<![>")
 def test_html_segments_preserve_the_page(page: str) -> None:
-    assert "".join(raw for raw, _ in html_segments(page)) == page
-    document = split_html(page, ENGLISH)
-    document.fill(document.sentences)
+    assert "".join(segment.raw for segment in html_segments(page)) == page
+    fill(split_html(page, split, KINDS))
 
 
 @pytest.mark.parametrize(
@@ -46,7 +69,23 @@ def test_html_segments_preserve_the_page(page: str) -> None:
     [
         ("plain", ["plain"], "PLAIN"),
         ('<p class="a b">one. Two</p>', ["one.", "Two"], '<p class="a b">ONE. TWO</p>'),
-        ("a <B>b</B><br/>c<BR>", ["a", "b", "c"], "A <B>B</B><br/>C<BR>"),
+        ("a <B>b</B><br/>c<BR>", ["a <B>b</B>", "c"], "A <B>B</B><br/>C<BR>"),
+        (
+            "<p>See <a href='x?a=1&b'>one. Two</a>.</p>",
+            ["See <a href='x?a=1&b'>one.", "Two</a>."],
+            "<p>SEE <a href='x?a=1&b'>ONE. TWO</a>.</p>",
+        ),
+        (
+            "a <code translate=no>b <i>c</i></code> d",
+            ["a <code translate=no>b <i>c</i></code> d"],
+            "A <code translate=no>b <i>c</i></code> D",
+        ),
+        (
+            "see http://a.b/?c=1&amp;d {e&gt;}",
+            ["see http://a.b/?c=1&amp;d {e&gt;}"],
+            "SEE http://a.b/?c=1&amp;d {e&gt;}",
+        ),
+        ("<pre>a\nb <b>c</b>\n</pre>", ["a", "b <b>c</b>"], "<pre>A\nB <b>C</b>\n</pre>"),
         ("fish &amp; chips &lt;now&gt;", ["fish & chips <now>"], "FISH &amp; CHIPS &lt;NOW&gt;"),
         ("<!DOCTYPE html><!-- x --><?php y ?>a", ["a"], "<!DOCTYPE html><!-- x --><?php y ?>A"),
         ("<script>if (a < b) {c}</script>d", ["d"], "<script>if (a < b) {c}</script>D"),
@@ -54,11 +93,11 @@ def test_html_segments_preserve_the_page(page: str) -> None:
         ('<p translate="no">a <b>b</b><br>c</p>d', ["d"], '<p translate="no">a <b>b</b><br>c</p>D'),
         ("&nbsp;<i> &#160; </i>", [], "&nbsp;<i> &#160; </i>"),
         ('<img alt="a cat" src=x>', [], '<img alt="a cat" src=x>'),
-        ("a\n  <p>b\n\n c</p >\n", ["a", "b", "c"], "A\n  <p>B\n\n C</p >\n"),
+        ("a\n  <p>b\n\n c</p >\n", ["a", "b   c"], "A\n  <p>B   C</p >\n"),
         ("", [], ""),
         ("a <![ b > c", ["a", "c"], "A <![ b > C"),
         ("a <![CDATA[ b ]]> c", ["a", "c"], "A <![CDATA[ b ]]> C"),
-        ("a <!--> b <!-- > --!> c <!-- d", ["a", "b", "c"], "A <!--> B <!-- > --!> C <!-- d"),
+        ("a <!--> b <!-- > --!> c <!-- d", ["a <!--> b <!-- > --!> c"], "A <!--> B <!-- > --!> C <!-- d"),
         ("1 < 2 <3 a</ b>c</>d", ["1 < 2 <3 a", "c", "d"], "1 &lt; 2 &lt;3 A</ b>C</>D"),
         ("<a title='>' href=/x/>b</a", ["b"], "<a title='>' href=/x/>B</a"),
         ('a <b c="d > e', ["a"], 'A <b c="d > e'),
@@ -73,9 +112,18 @@ def test_html_segments_preserve_the_page(page: str) -> None:
     ],
 )
 def test_markup_is_preserved_and_text_is_translated(page: str, sentences: list[str], filled: str) -> None:
-    document = split_html(page, ENGLISH)
-    assert list(document.sentences) == sentences
-    assert document.fill([sentence.upper() for sentence in sentences]) == filled
+    document = split_html(page, split, KINDS)
+    assert sentences_of(document) == sentences
+    assert fill(document) == filled
+
+
+def test_alternatives_have_the_spans_of_the_page() -> None:
+    (line,) = (document := split_html("a <b>c & d</b>", split, KINDS)).lines
+    (request,) = line.requests
+    first = convert(request, str.upper)
+    other = first.alternatives[0]._replace(text="<b>C</b> & <b>")
+    page = document.fill([line.join([replace(first, alternatives=(*first.alternatives, other))])], 1)
+    assert page == "<b>C</b> &amp; &lt;b&gt;"
 
 
 UNITS = [
@@ -117,7 +165,7 @@ UNITS += [
 def test_splitting_time_is_linear(unit: str) -> None:
     def seconds(length: int) -> float:
         page, start = (unit * length)[:length], time.thread_time()
-        split_html(page, ENGLISH)
+        split_html(page, split, KINDS)
         return time.thread_time() - start
 
     short, long = (min(seconds(length) for _ in range(3)) for length in (1_000, 32_000))  # the fastest of three
@@ -131,15 +179,12 @@ class UppercaseModel:
         self.name, self.pair = "uppercase", LanguagePair("en", "de")
         self.threads = set[threading.Thread]()
 
-    def splitter(self, line: str) -> SegmentedLine:
+    def split(self, request: Request) -> SplitLine:
         self.threads.add(threading.current_thread())
-        return ENGLISH(line)
+        return split(request)
 
-    async def translate(self, requests: Sequence[Request], _options: DecodeOptions) -> list[Translation]:
-        return [
-            Translation(request.text, (Alternative(request.text.upper(), 0.0, (), (), finished=True),))
-            for request in requests
-        ]
+    async def translate(self, lines: Sequence[SplitLine], _options: DecodeOptions) -> list[Translation]:
+        return [line.join([convert(request, str.upper) for request in line.requests]) for line in lines]
 
 
 def test_texts_are_split_outside_the_event_loop_thread() -> None:
@@ -148,7 +193,7 @@ def test_texts_are_split_outside_the_event_loop_thread() -> None:
     request = libretranslate.LibreTranslateRequest(q=["one. Two", "<three>"], source="auto", target="de")
     answer = json.loads(asyncio.run(libretranslate.translate_texts(request, models, ServerLimits())))
     assert answer["translatedText"] == ["ONE. TWO", "<THREE>"]
-    lines = api_v1.TranslateRequest(lines=["- one. Two"], outputs=[], paragraphs=True)
+    lines = api_v1.TranslateRequest(lines=["- one. Two"], outputs=[])
     assert '"text": "- ONE. TWO"' in asyncio.run(api_v1.translate_lines(lines, models, ServerLimits()))
     assert model.threads
     assert threading.main_thread() not in model.threads

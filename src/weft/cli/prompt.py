@@ -44,7 +44,7 @@ WELCOME = "Type a sentence. :help lists the commands; Ctrl-D quits."
 class PromptState:
     """The state between two lines.
 
-    settings: those of --set; the search of the translator may have changed since. reader, glossary: add the constraints on
+    settings: those of --set; the search of the translator may have changed since. reader, glossary: add constraints to
     every sentence. requests: those of the last sentence, one for each choice; `translation` is that of the last one.
     """
 
@@ -87,10 +87,8 @@ def _dispatch_line(line: str, state: PromptState) -> PromptAnswer:
     if not line.strip():
         return PromptAnswer("", state)
     if not line.startswith(COMMAND_SIGN) or line.startswith(2 * COMMAND_SIGN):
-        requests = state.reader([line.removeprefix(COMMAND_SIGN)])
-        return _translate_last(
-            state, tuple(requests if state.glossary is None else map(state.glossary.apply, requests))
-        )
+        requests = tuple(state.reader([line.removeprefix(COMMAND_SIGN)]))
+        return _translate_last(state, _with_terms(state, requests))
     name, _, argument = line.removeprefix(COMMAND_SIGN).strip().partition(" ")
     argument = argument.strip()
     if _is_number(name):

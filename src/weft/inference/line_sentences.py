@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from weft.decoding.constraints.request import Request
-from weft.inference.translation import EMPTY_OUTPUT, Alternative, Translation
+from weft.inference.translation import EMPTY_OUTPUT, Alternative, ProtectedSpan, Translation
 from weft.text.marked_sentences import Sentence, split_sentences
 from weft.text.marked_text import MarkedText
 from weft.text.sentences import SentenceSplitter
@@ -33,7 +33,7 @@ class SplitLine:
         requests = [
             replace(
                 self.request,
-                text=self.request.text[first:end],
+                text=self.request.text[first:end].replace("\n", " "),
                 prefix="",
                 prefix_bias=None,
                 protect=(),
@@ -47,10 +47,10 @@ class SplitLine:
         """Return the translation of the line, with those of its sentences if there are several."""
         text, length = self.request.text, len(self.request.text)
         if [(sentence.first, sentence.end) for sentence in self.sentences] == [(0, length)]:
-            return translations[0]
+            return replace(translations[0], source=text) if "\n" in text else translations[0]
         if not self.sentences:
-            output = EMPTY_OUTPUT._replace(text=text if text.strip() or self.spans else "")
-            return Translation(text, (output,), spans=self.spans if output.text else ())
+            best = EMPTY_OUTPUT._replace(text=text)
+            return Translation(text, (best,), protected=tuple(map(_copied, self.spans)), spans=self.spans)
         bounds = [0, *(bound for first, end, _ in self.sentences for bound in (first, end)), length]
         gaps = [text[first:end] for first, end in zip(bounds[::2], bounds[1::2], strict=True)]
         offsets, position = list[int](), len(gaps[0])
@@ -63,7 +63,7 @@ class SplitLine:
             alternatives=tuple(_join_alternatives(translations, gaps)),
             truncated=any(translation.truncated for translation in translations),
             constraint_checks=tuple(_join_checks(translations)),
-            protected=tuple(span for translation in translations for span in translation.protected),
+            protected=tuple(self._join_protected(translations)),
             spans=tuple(self._join_spans(translations, offsets)),
             alignment=self._join_alignments(translations, offsets),
         )
@@ -81,6 +81,15 @@ class SplitLine:
             yield from (_shift(span, offset) for span in translation.spans)
             number, shift = sentence.spans.stop, offset + len(translation.text) - sentence.end
         yield from (_shift(span, shift) for span in self.spans[number:])
+
+    def _join_protected(self, translations: Sequence[Translation]) -> Iterator[ProtectedSpan]:
+        """How the spans of the sentences were placed; those between them are copied."""
+        number = 0
+        for sentence, translation in zip(self.sentences, translations, strict=True):
+            yield from map(_copied, self.spans[number : sentence.spans.start])
+            yield from translation.protected
+            number = sentence.spans.stop
+        yield from map(_copied, self.spans[number:])
 
     def _join_alignments(
         self, translations: Sequence[Translation], offsets: Sequence[int]
@@ -102,7 +111,8 @@ def split_line(
     Nobody knows which sentence should contain the phrases. default_kinds: those of a request that names none.
     """
     marked = request_text(request, default_kinds)
-    if splitter is None or request.include or not request.text.strip():
+    is_constrained_blank = not (request.text.strip() or request.is_plain)  # the backend reports its constraints
+    if splitter is None or request.include or is_constrained_blank:
         return SplitLine(request, marked.spans, (Sentence(0, len(request.text), range(len(marked.spans))),))
     return SplitLine(request, marked.spans, tuple(split_sentences(marked, splitter)))
 
@@ -120,6 +130,10 @@ def request_text(request: Request, default_kinds: Sequence[SpanKind]) -> MarkedT
         if number == len(given) or given[number].first >= span.end:
             spans.append(span._replace(role="single"))  # it may be part of an element that crosses a given one
     return MarkedText(request.text, (*spans, *given[number:]))
+
+
+def _copied(span: Span) -> ProtectedSpan:
+    return ProtectedSpan(span.kind, span.text, "copy")
 
 
 def _shift(span: Span, offset: int) -> Span:

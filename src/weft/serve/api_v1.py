@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from weft.core.errors import UserError
 from weft.decoding.constraints.request import Request, request_from_dict
-from weft.inference.translation import TranslatedParagraph, Translation
+from weft.inference.translation import Translation
 from weft.serve.batch_queue import DecodeOptions, JobCancelledError
 from weft.serve.dependencies import JsonCall, JsonRequest, KeyedCall, NonNegativeInt, PositiveInt
 from weft.serve.http_errors import BODY_ERRORS, ApiError, check_limit, conflict_error, error_responses
@@ -67,7 +67,7 @@ class LineRequest(BaseModel):
 
 
 class TranslateRequest(JsonRequest):
-    """Lines to translate; each is a sentence, unless `paragraphs` is set."""
+    """Lines to translate."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"lines": ["A man sleeps."], "beam": 5, "n_best": 3}]})
 
@@ -75,7 +75,7 @@ class TranslateRequest(JsonRequest):
     model: ModelName = None
     beam: PositiveInt | None = None
     n_best: Annotated[PositiveInt | None, Field(description="The number of alternatives, the text included.")] = None
-    paragraphs: Annotated[bool, Field(description="Lines may contain several sentences.")] = False
+    split: Annotated[bool, Field(description="Split lines into sentences. false: each line is one.")] = True
     outputs: Annotated[
         list[Literal["tokens", "alignment", "attention"]],
         Field(default_factory=list, description="What else to return; tokens: with their scores, and the confidence."),
@@ -120,16 +120,10 @@ async def translate_lines(body: TranslateRequest, models: ModelPool, limits: Ser
     check_limit("top_tokens", body.top_tokens, limits.top_tokens)
     if body.beam is not None and body.n_best is not None and body.n_best > body.beam:
         raise conflict_error(f"n_best is {body.n_best}, but beam is {body.beam}: lower n_best or raise beam")
-    if not body.paragraphs:
-        translations = await model.translate(requests, body.options)
-        return await asyncio.to_thread(_response_json, model.name, translations, body.options)
-    if any(request != Request(request.text) for request in requests):
-        raise conflict_error("paragraphs: lines must not have constraints")
-    layouts = await asyncio.to_thread(lambda: [model.splitter(request.text) for request in requests])
-    sentences = [Request(sentence) for layout in layouts for sentence in layout.sentences]
-    translated = iter(await model.translate(sentences, body.options))
-    paragraphs = [TranslatedParagraph(layout, tuple(next(translated) for _ in layout.sentences)) for layout in layouts]
-    return await asyncio.to_thread(_response_json, model.name, paragraphs, body.options)
+    split = model.split if body.split else model.keep_whole
+    lines = await asyncio.to_thread(lambda: [split(request) for request in requests])
+    translations = await model.translate(lines, body.options)
+    return await asyncio.to_thread(_response_json, model.name, translations, body)
 
 
 def parse_line(line: str | LineRequest) -> Request:
@@ -147,11 +141,14 @@ def check_line_limits(lines: Sequence[str | LineRequest], limits: ServerLimits) 
         check_limit("phrases", 0 if isinstance(line, str) else line.longest_list, limits.phrases)
 
 
-def _response_json(model: str, lines: Sequence[Translation | TranslatedParagraph], options: DecodeOptions) -> str:
+def _response_json(model: str, lines: Sequence[Translation], body: TranslateRequest) -> str:
     """Return the JSON of a TranslateResponse. Tokens, which some backends always return, are left out by default."""
     records: list[dict[str, Any]] = [line.record() for line in lines]
-    if not options.tokens:
-        for sentence in chain.from_iterable(record.get("sentences", [record]) for record in records):
+    if body.split:
+        for record, line in zip(records, lines, strict=True):
+            record.setdefault("sentences", [line.record()] if line.text.strip() else [])
+    if not body.options.tokens:
+        for sentence in chain(records, *(record.get("sentences", []) for record in records)):
             sentence.pop("confidence", None)
             for alternative in sentence["alternatives"]:
                 del alternative["tokens"], alternative["token_scores"]
@@ -166,7 +163,7 @@ class TranslationStream:
         request = parse_line(body.line)
         check_limit("beam", body.beam or 0, limits.beam)
         if request.protect:
-            raise conflict_error("line: protect may split a line, so it cannot be streamed")
+            raise conflict_error("line: spans are put in place at the end, so protect cannot be streamed")
         self._loop, self._prefixes = asyncio.get_running_loop(), asyncio.Queue[ServerSentEvent | None]()
         self._is_cancelled = False
         self._model: ServedModel = models.find(body.model)

@@ -153,7 +153,7 @@ class BatchQueue:
         """Constraints can turn out to be impossible, so constrained lines are kept apart from plain ones."""
         if self._sampling or job.on_prefix is not None:
             return id(job)
-        return job.options, request.is_plain and not request.protect
+        return job.options, request.is_plain
 
     def _run(self) -> None:
         while batch := self._take_batch():

@@ -1,19 +1,34 @@
-"""Split plain text or HTML (tokenized as browsers do, see WHATWG) into sentences, and put translations back."""
+"""Split plain text or HTML (tokenized as browsers do, see WHATWG) into lines to translate, and put translations back.
+
+A line of HTML is the text of a block with its inline tags, which are spans, so that they do not cut sentences.
+"""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape, unescape
-from itertools import groupby
-from operator import itemgetter
+from typing import Literal, NamedTuple, TypeAlias
 
-from weft.text.sentences import SegmentedLine, SentenceSplitter
+from weft.decoding.constraints.request import Request
+from weft.inference.line_sentences import SplitLine
+from weft.inference.translation import Translation
+from weft.text.marked_text import MarkedText
+from weft.text.span_patterns import Span, SpanKind, pair_elements
 
 VOID_ELEMENTS = frozenset(
     {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
 )
+INLINE_ELEMENTS = frozenset(
+    {
+        "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "button", "cite", "code", "data", "del", "dfn", "em", "font",
+        "i", "img", "ins", "kbd", "label", "mark", "meter", "q", "s", "samp", "small", "span", "strike", "strong",
+        "sub", "sup", "time", "tt", "u", "var", "wbr",
+    }
+)  # fmt: skip
+PREFORMATTED_ELEMENTS = frozenset({"pre", "textarea", "listing"})  # their line breaks count
 TEXT_ELEMENTS = frozenset({"textarea", "title"})  # contain text without markup
 RAW_ELEMENTS = frozenset({"iframe", "noembed", "noframes", "script", "style", "xmp"})  # contain nothing to translate
 END_TAGS = {name: re.compile(rf"</{name}(?=[ \t\n\f\r/>])", re.IGNORECASE) for name in TEXT_ELEMENTS | RAW_ELEMENTS}
@@ -34,27 +49,52 @@ MARKUP_PATTERN = re.compile(
 NUMERIC_REFERENCE = re.compile("(?<=&#)[0-9]++")
 
 
-def html_segments(page: str) -> list[tuple[str, bool]]:
-    """Split a page, however broken it is, into text to translate (True) and anything else, in turn."""
-    runs = groupby((segment for segment in _raw_segments(page) if segment[0]), itemgetter(1))
-    return [("".join(raw for raw, _ in run), is_text) for is_text, run in runs]
+SegmentKind: TypeAlias = Literal["text", "lines", "inline", "opaque", "block"]
 
 
-def _raw_segments(page: str) -> Iterator[tuple[str, bool]]:
-    """Yield texts, tags and comments, and whether to translate them. Markup that never ends extends to the end."""
-    position, untranslated = 0, _UntranslatedElement()
+class HtmlSegment(NamedTuple):
+    """A part of a page.
+
+    kind: text; text whose line breaks count; a tag or comment within text; a part of an element within text that is
+    not to be translated; anything else, which ends a line.
+    """
+
+    raw: str
+    kind: SegmentKind
+
+
+def html_segments(page: str) -> Iterator[HtmlSegment]:
+    """Split a page, however broken it is. Markup that never ends extends to the end."""
+    position, untranslated, preformatted = 0, _UntranslatedElement(), Counter[str]()
     while start_match := MARKUP_START.search(page, position):
         start = start_match.start()
-        yield page[position:start], not untranslated.depth
+        yield HtmlSegment(page[position:start], _text_kind(untranslated, preformatted))
         markup = MARKUP_PATTERN.match(page, start)
         position = markup.end() if markup else len(page)
-        yield page[start:position], False
-        if markup and markup["name"]:
+        name = (markup["name"] or "").lower() if markup else ""
+        was_opaque = bool(untranslated.depth)
+        if markup and name:
             untranslated.read_tag(markup)
-            content = _raw_content(page, markup)
-            yield content, not untranslated.depth and markup["name"].lower() in TEXT_ELEMENTS
+            if name in PREFORMATTED_ELEMENTS:
+                preformatted[name] += -1 if markup["slash"] else 1
+        is_opaque = was_opaque or bool(untranslated.depth)
+        is_inline = name in INLINE_ELEMENTS or (markup is not None and page.startswith("<!--", start))
+        kind: SegmentKind = "block" if not is_inline else "inline"
+        if is_opaque:
+            kind = "opaque" if untranslated.name in INLINE_ELEMENTS else "block"
+        yield HtmlSegment(page[start:position], kind)
+        content = _raw_content(page, markup) if markup and name else ""
+        if content:
+            is_text = not untranslated.depth and name in TEXT_ELEMENTS
+            yield HtmlSegment(content, "lines" if is_text else "block")
             position += len(content)
-    yield page[position:], not untranslated.depth
+    yield HtmlSegment(page[position:], _text_kind(untranslated, preformatted))
+
+
+def _text_kind(untranslated: _UntranslatedElement, preformatted: Counter[str]) -> SegmentKind:
+    if untranslated.depth:
+        return "opaque" if untranslated.name in INLINE_ELEMENTS else "block"
+    return "lines" if any(count > 0 for count in preformatted.values()) else "text"
 
 
 def _raw_content(page: str, tag: re.Match[str]) -> str:
@@ -92,43 +132,102 @@ def _has_translate_no(attributes: str) -> bool:
 
 @dataclass(frozen=True)
 class SplitDocument:
-    """A text or page as sentences and the text between them. `escape` spells a translation as the document needs it."""
+    """A text or page as lines and the text between them. `escape` spells a translation as the document needs it."""
 
-    layout: SegmentedLine
+    parts: tuple[str | SplitLine, ...]
     escape: Callable[[str], str] = str
 
     @property
-    def sentences(self) -> tuple[str, ...]:
-        return self.layout.sentences
+    def lines(self) -> tuple[SplitLine, ...]:
+        return tuple(part for part in self.parts if not isinstance(part, str))
 
-    def fill(self, texts: Sequence[str]) -> str:
-        """Return the document with these texts in place of its sentences."""
-        return self.layout.fill([self.escape(text) for text in texts])
+    def fill(self, translations: Sequence[Translation], place: int = 0) -> str:
+        """Return the document with these translations of its lines, or their alternatives at this place."""
+        remaining = iter(translations)
+        return "".join(part if isinstance(part, str) else self._render(next(remaining), place) for part in self.parts)
 
-
-def split_text(text: str, splitter: SentenceSplitter) -> SplitDocument:
-    return SplitDocument(_join_layouts([splitter(line) for line in text.split("\n")], "\n"))
-
-
-def split_html(page: str, splitter: SentenceSplitter) -> SplitDocument:
-    """Split a page. Markup is copied unchanged, and the text between two tags is split by itself."""
-    layouts = []
-    for raw, is_text in html_segments(page):
-        layout = SegmentedLine((raw,), ())  # markup, and text without a sentence, keep their original spelling
-        if is_text and (split := split_text(_unescape(raw), splitter).layout).sentences:
-            layout = split._replace(gaps=tuple(escape(gap, quote=False) for gap in split.gaps))
-        layouts.append(layout)
-    return SplitDocument(_join_layouts(layouts, ""), lambda text: escape(text, quote=False))
+    def _render(self, translation: Translation, place: int) -> str:
+        text = translation.alternatives[min(place, len(translation.alternatives) - 1)].text
+        spans = translation.spans if text == translation.text else _find_again(translation.spans, text)
+        return MarkedText(text, spans).render(self.escape)
 
 
-def _join_layouts(layouts: Sequence[SegmentedLine], separator: str) -> SegmentedLine:
-    gaps, sentences = list[str](), list[str]()
-    for layout in layouts:
-        first, *others = layout.gaps
-        gaps[-1:] = [gaps[-1] + separator + first] if gaps else [first]
-        gaps += others
-        sentences += layout.sentences
-    return SegmentedLine(tuple(gaps or [""]), tuple(sentences))
+def _find_again(spans: Sequence[Span], text: str) -> tuple[Span, ...]:
+    """Return the spans where their texts are in another text, each once."""
+    if not spans:
+        return ()
+    texts = sorted({span.text for span in spans if span.text}, key=len, reverse=True)
+    remaining, found = Counter(span.text for span in spans), list[Span]()
+    for match in re.finditer("|".join(map(re.escape, texts)), text) if texts else ():
+        if remaining[match[0]]:
+            remaining[match[0]] -= 1
+            found.append(Span("markup", match[0], *match.span()))
+    return tuple(found)
+
+
+SplitRequest: TypeAlias = Callable[[Request], SplitLine]
+
+
+def split_text(text: str, split: SplitRequest) -> SplitDocument:
+    """Split a text into its lines."""
+    first, *others = text.split("\n")
+    parts: list[str | SplitLine] = [split(Request(first))]
+    for line in others:
+        parts += ("\n", split(Request(line)))
+    return SplitDocument(tuple(parts))
+
+
+def split_html(page: str, split: SplitRequest, kinds: Sequence[SpanKind]) -> SplitDocument:
+    """Split a page into the texts of its blocks. kinds: of spans within the text."""
+    text_kinds = tuple(kind for kind in kinds if kind != "markup")
+    parts, block = list[str | SplitLine](), list[HtmlSegment]()
+
+    def end_block() -> None:
+        raw = "".join(segment.raw for segment in block)
+        marked = _marked_block(block, text_kinds)
+        is_text = any(map(str.isalnum, "".join(part for part in marked.parts() if isinstance(part, str))))
+        parts.append(split(Request(marked.text, protect=(), spans=marked.spans)) if is_text else raw)
+        block.clear()
+
+    for segment in html_segments(page):
+        if segment.kind == "lines":
+            for number, line in enumerate(segment.raw.split("\n")):
+                if number:
+                    end_block()
+                    parts.append("\n")
+                block.append(HtmlSegment(line, "text"))
+        elif segment.kind == "block":
+            end_block()
+            parts.append(segment.raw)
+        elif segment.raw:
+            block.append(segment)
+    end_block()
+    return SplitDocument(tuple(part for part in parts if part != ""), _escape_text)
+
+
+def _marked_block(block: Sequence[HtmlSegment], kinds: Sequence[SpanKind]) -> MarkedText:
+    """Return the text of a block, whose spans are spelled as in the page."""
+    parts, opaque = list[str | Span](), ""
+    for segment in [*block, HtmlSegment("", "text")]:
+        if segment.kind == "opaque":
+            opaque += segment.raw
+            continue
+        if opaque:
+            parts.append(Span("placeholders", opaque, 0, 0))
+            opaque = ""
+        if segment.kind == "inline":
+            parts.append(Span("markup", segment.raw, 0, 0))
+        elif segment.raw:
+            found = MarkedText.find(_unescape(segment.raw), kinds)
+            parts += [
+                part if isinstance(part, str) else part._replace(text=_escape_text(part.text)) for part in found.parts()
+            ]
+    marked = MarkedText.join(parts)
+    return MarkedText(marked.text, tuple(pair_elements(marked.spans)))
+
+
+def _escape_text(text: str) -> str:
+    return escape(text, quote=False)
 
 
 def _unescape(text: str) -> str:

@@ -12,7 +12,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from weft.data.languages import DetectedLanguage, LanguagePair, detect_language, language_name
-from weft.decoding.constraints.request import Request
 from weft.inference.translation import Translation
 from weft.serve.batch_queue import TEXT_ONLY, DecodeOptions
 from weft.serve.dependencies import ApiRequest, Call, NonNegativeInt, json_or_form, json_or_form_schema
@@ -123,33 +122,37 @@ async def translate_texts(body: LibreTranslateRequest, models: ModelPool, limits
     check_limit("alternatives", body.alternatives, limits.alternatives)
     prepared = await asyncio.to_thread(_prepare_texts, body, models)
     options = DecodeOptions(n_best=body.alternatives + 1) if body.alternatives else TEXT_ONLY
-    translations = await _translate_sentences(prepared, options)
+    translations = await _translate_documents(prepared, options)
     return await asyncio.to_thread(_assemble_response, body, prepared, translations)
 
 
 def _prepare_texts(body: LibreTranslateRequest, models: ModelPool) -> list[PreparedText]:
-    split = split_html if body.format == "html" else split_text
+    def split(text: str, model: ServedModel) -> SplitDocument:
+        if body.format == "html":
+            return split_html(text, model.split, model.default_kinds)
+        return split_text(text, model.split)
+
     if body.source != AUTO_DETECT:
         model = models.find_by_pair(LanguagePair(body.source, body.target))
-        return [PreparedText(model, split(text, model.splitter), None) for text in body.texts]
+        return [PreparedText(model, split(text, model), None) for text in body.texts]
     sources, prepared = models.sources_of(body.target), list[PreparedText]()
     for text in body.texts:
         unknown = DetectedLanguage(0.0, sources[0])  # the script does not tell
         detected = next(iter(detect_language(text, sources)), unknown)
         model = models.find_by_pair(LanguagePair(detected.language, body.target))
-        prepared.append(PreparedText(model, split(text, model.splitter), detected))
+        prepared.append(PreparedText(model, split(text, model), detected))
     return prepared
 
 
-async def _translate_sentences(prepared: Sequence[PreparedText], options: DecodeOptions) -> list[list[Translation]]:
-    """Translate the sentences of each text, all texts of a model in one job."""
+async def _translate_documents(prepared: Sequence[PreparedText], options: DecodeOptions) -> list[list[Translation]]:
+    """Translate the lines of each text, all texts of a model in one job."""
     results: list[list[Translation]] = [[] for _ in prepared]
     for model in dict.fromkeys(text.model for text in prepared):
         numbers = [number for number, text in enumerate(prepared) if text.model is model]
-        requests = [Request(sentence) for number in numbers for sentence in prepared[number].document.sentences]
-        translations = iter(await model.translate(requests, options))
+        lines = [line for number in numbers for line in prepared[number].document.lines]
+        translations = iter(await model.translate(lines, options))
         for number in numbers:
-            results[number] = [next(translations) for _ in prepared[number].document.sentences]
+            results[number] = [next(translations) for _ in prepared[number].document.lines]
     return results
 
 
@@ -157,13 +160,8 @@ def _assemble_response(
     body: LibreTranslateRequest, prepared: Sequence[PreparedText], translations: Sequence[Sequence[Translation]]
 ) -> str:
     texts, alternatives = list[str](), list[list[str]]()
-    for (_, document, _), sentences in zip(prepared, translations, strict=True):
-        versions = [
-            document.fill(
-                [sentence.alternatives[min(place, len(sentence.alternatives) - 1)].text for sentence in sentences]
-            )
-            for place in range(body.alternatives + 1)
-        ]
+    for (_, document, _), lines in zip(prepared, translations, strict=True):
+        versions = [document.fill(lines, place) for place in range(body.alternatives + 1)]
         texts.append(versions[0])
         alternatives.append(list(dict.fromkeys(other for other in versions[1:] if other != versions[0])))
     detected = [DetectionRecord(**text.detected._asdict()) for text in prepared if text.detected is not None]

@@ -14,6 +14,8 @@ from weft.core.errors import UserError
 from weft.data.languages import LanguagePair
 from weft.decoding.constraints.request import Request
 from weft.inference.backends import BackendOptions, select_backend
+from weft.inference.line_sentences import SplitLine, split_line
+from weft.inference.text_translator import TextTranslator
 from weft.inference.translation import Translation
 from weft.serve.batch_queue import TEXT_ONLY, BatchObserver, BatchQueue, DecodeOptions, PrefixCallback, TranslationJob
 from weft.serve.http_errors import ApiError
@@ -21,7 +23,7 @@ from weft.serve.limits import ServerLimits
 from weft.serve.middleware import ServerMetrics
 from weft.serve.model_copy import ModelCopy, remove_stale_copies
 from weft.serve.torch_backend import InspectionTask, InspectionWorker, TorchBackend
-from weft.text.sentences import SentenceSplitter
+from weft.text.span_patterns import SpanKind
 
 if TYPE_CHECKING:
     from weft.inference.translator import Translator
@@ -60,8 +62,10 @@ class LoadedModel:
             self._copy.remove()
             raise
 
+        self.text_translator = TextTranslator(fastest, self._torch.translator)
+
         def translate_text(_options: object, requests: Sequence[Request], _on_prefix: object) -> list[Translation]:
-            return list(fastest.stream(requests))
+            return list(self.text_translator.stream(requests))
 
         self._torch_queue = BatchQueue(self._torch, limits, 1, sampling, observe)
         self._text_queue = self._torch_queue
@@ -71,7 +75,7 @@ class LoadedModel:
 
     def put(self, job: TranslationJob) -> None:
         is_text_only = job.options == TEXT_ONLY and job.on_prefix is None
-        is_plain = is_text_only and all(request.is_plain and not request.protect for request in job.requests)
+        is_plain = is_text_only and all(request.is_plain for request in job.requests)
         (self._text_queue if is_plain else self._torch_queue).put(job)
 
     @property
@@ -100,7 +104,6 @@ class ServedModel:
         metrics: ServerMetrics,
     ):
         self.name, self.path, self.pair = name, path, pair
-        self.splitter = SentenceSplitter(pair.source)
         self._options, self._limits, self._metrics = options, limits, metrics
         self._reloading = asyncio.Lock()
         self._closing: set[asyncio.Task[None]] = set()
@@ -137,8 +140,25 @@ class ServedModel:
             message = f"The translation took longer than {self._limits.timeout} seconds. Send less at once."
             raise ApiError(504, message) from None
 
-    async def translate(self, requests: Sequence[Request], options: DecodeOptions) -> list[Translation]:
-        return await self.finish(self.put(requests, options))
+    @property
+    def default_kinds(self) -> tuple[SpanKind, ...]:
+        """The kinds of spans that are carried over by default."""
+        return self._loaded.text_translator.default_kinds
+
+    def split(self, request: Request) -> SplitLine:
+        """Find the sentences of a line, unless the model was trained on whole lines."""
+        translator = self._loaded.text_translator
+        return split_line(request, translator.sentence_splitter(self.pair.source), translator.default_kinds)
+
+    def keep_whole(self, request: Request) -> SplitLine:
+        """Return a line as one sentence."""
+        return split_line(request, None, self.default_kinds)
+
+    async def translate(self, lines: Sequence[SplitLine], options: DecodeOptions) -> list[Translation]:
+        """Translate lines; all their sentences are in one job."""
+        requests = [request for line in lines for request in line.requests]
+        translated = iter(await self.finish(self.put(requests, options)))
+        return [line.join([next(translated) for _ in line.sentences]) for line in lines]
 
     async def inspect(self, task: InspectionTask, options: DecodeOptions) -> str:
         return await self._loaded.inspections.run(task, options)

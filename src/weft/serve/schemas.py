@@ -52,7 +52,7 @@ class ProtectedRecord(ApiRecord):
 
     kind: str
     text: str
-    method: Literal["search", "split"]
+    method: Literal["copy", "tags", "search", "alignment", "split"]
 
 
 class AttentionRecord(ApiRecord):
@@ -70,7 +70,7 @@ class TokenRecord(ApiRecord):
 
 
 class SentenceRecord(ApiRecord):
-    """The translation of a line."""
+    """The translation of a sentence."""
 
     source: str
     text: str
@@ -87,19 +87,17 @@ class SentenceRecord(ApiRecord):
     top_tokens: list[list[TokenRecord]] | None = None
 
 
-class ParagraphRecord(ApiRecord):
-    """The translation of a line of any number of sentences."""
+class LineRecord(SentenceRecord):
+    """The translation of a line. Tokens and attention of several sentences are only in `sentences`."""
 
-    source: str
-    text: str
-    sentences: list[SentenceRecord]
+    sentences: Annotated[list[SentenceRecord] | None, Field(description="Unless lines are not split.")] = None
 
 
 class TranslateResponse(ApiRecord):
     """A record for each line, in their order."""
 
     model: str
-    lines: list[SentenceRecord] | list[ParagraphRecord]
+    lines: list[LineRecord]
 
 
 class ModelRecord(ApiRecord):

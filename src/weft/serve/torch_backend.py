@@ -62,7 +62,9 @@ class TorchBackend:
                 on_prefix(list(tokenizer.reorder(tokenizer.tokens(ids))), tokenizer.decode([ids])[0])
 
             translator = replace(translator, search=StreamingSearch(translator.search, report))
-        return list(translator.stream(requests))
+        if on_prefix is not None:  # partial outputs have no spans
+            return list(translator.stream(requests))
+        return list(translator.for_text(split=False).stream(requests))
 
     def _make_translator(self, options: DecodeOptions) -> Translator:
         from weft.inference.capabilities import check_output_options
