@@ -28,7 +28,7 @@ lines*. See [ref] and [other][ref] & &amp; \* 2 * 3.
 >   continues
 > - Two with ![alt text](img.png)
 
-Roses are red,  
+Roses are red,@
 violets are blue\
 end
 
@@ -44,18 +44,18 @@ code
 html
 </div>
 
+    indented code
+
 [ref]: http://a.b "Title"
 [^1]: A footnote here.
 
 1. one
 2. two
 
-    indented code
-
 Setext title
 ============
 **All bold.**
-"""
+""".replace(b"@", b"  ")
 
 
 def rendered(content: bytes) -> str:
@@ -108,22 +108,14 @@ def test_blocks_links_and_code_stay() -> None:
     again = again.replace("\n", " ").replace("<br /> ", "<br />")
     assert again != lower
     assert again.lower() == lower.lower()
-    for part in (b"author: Me", b"```python\ncode\n```", b'[ref]: http://a.b "Title"', b"red,  \n", b"BLUE\\\n"):
-        assert (part in filled.content) == (part in PAGE.replace(b"blue", b"BLUE"))
+    for part in (b"author: Me", b"```python\ncode\n```", b'[ref]: http://a.b "Title"', b"RED,  \n", b"BLUE\\\n"):
+        assert part in filled.content
 
 
 def test_front_matter_is_yaml_afterwards() -> None:
-    filled = fill(MARKDOWN_FORMAT, PAGE, lambda text: f'{text}: "new" # 1').content
+    filled = fill(MARKDOWN_FORMAT, PAGE, lambda text: f'{text}: "new"').content
     values = yaml.safe_load(filled.decode().split("---\n")[1])
-    assert values == {
-        "title": 'My page: "new" # 1',
-        "description": 'A good page: "new" # 1',
-        "author": "Me",
-    } or values == {
-        "title": "My page",
-        "description": "A good page",
-        "author": "Me",
-    }
+    assert values == {"title": 'My page: "new"', "description": 'A good page: "new"', "author": "Me"}
 
 
 @pytest.mark.parametrize(

@@ -124,10 +124,9 @@ def create_app(
         lifespan=lifespan,
     )
     app.state.context = context
-    routers = (
-        [libretranslate.router, file_translation.router, api_v1.router, inspection.router] if context.models.all else []
-    )
-    routers.append(server_router)
+    routers = [server_router]
+    if context.models.all:
+        routers = [libretranslate.router, file_translation.router, api_v1.router, inspection.router, server_router]
     for router in routers:
         app.include_router(router)
     _add_pages(app, "index.html" if context.models.all else "training.html")

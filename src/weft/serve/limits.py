@@ -14,8 +14,8 @@ class ServerLimits:
     """Limits that `--limit NAME=N` changes. `timeout` and `idle_timeout` are in seconds.
 
     `characters`, `texts` and `phrases` (of one list) count per request; `inspected_characters` counts in a line that is
-    inspected. `file_characters` counts in a document. `files` and `files_bytes` are those of all translated documents
-    together, which are kept for `file_seconds` at most. `timeout` bounds three things in turn: reading a request, processing it, and sending the response.
+    inspected, `file_characters` in a document. `timeout` bounds three things in turn: reading a request, processing it,
+    and sending the response. `files` and `files_bytes` count translated documents, which are kept for `file_seconds`.
     `queue` (lines that wait for a model), `connections` and `inspections` (waiting or running) count in total.
     """
 
