@@ -46,8 +46,8 @@ def is_recipe_argument(names: Sequence[str]) -> bool:
         hint = many if len(names) > 2 else _hint(" ".join(names))
         raise UserError(
             f"{', '.join(names)}: neither data nor a recipe{hint} (data is two text files, or one of "
-            f"{', '.join(TABLE_SUFFIXES)}, each may end in {COMPRESSED_SUFFIXES}; a recipe is a .yaml file or a name from "
-            "`weft recipes`; a setting looks like train.seed=2)"
+            f"{', '.join(TABLE_SUFFIXES)}, each may end in {COMPRESSED_SUFFIXES}; a recipe is a .yaml file or a name "
+            "from `weft recipes`; a setting looks like train.seed=2)"
         )
     return bool(recipes)
 
