@@ -91,7 +91,7 @@ def test_holdout_patterns_and_fingerprints_work_as_for_lines(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.csv", "source,target\na,b\nonly one\n", "record 2 .line 3.: has 1 columns"),
+        ("a.csv", "source,target\na,b\nonly one\n", "record 2 .line 3.: has 1 column,"),
         ("a.csv", 'source,target\na,"b\n', "record 1"),
         ("a.csv", "", "empty"),
         ("a.po", "msgid x\n", "a.po"),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
 
 from weft.core.errors import UserError
 from weft.core.extras import require_extra
+from weft.core.formatting import pluralize
 from weft.data.text_files import read_blocks, read_lines, uncompressed_name
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def _chain(first: str, lines: Iterator[str]) -> Iterator[str]:
 def _csv_pair(row: Sequence[str], columns: Columns, location: str) -> tuple[str, str]:
     if len(row) <= max(columns):
         raise UserError(
-            f"{location}: has {len(row)} columns, but source and target are columns {columns.source + 1} and "
+            f"{location}: has {pluralize(len(row), 'column')}, but source and target are columns {columns.source + 1} and "
             f"{columns.target + 1}. Quote texts that contain the separator."
         )
     return row[columns.source], row[columns.target]
