@@ -46,6 +46,9 @@ def write_bad_files(folder: Path) -> None:
         (folder / name).write_bytes(b"\n \n\n")
     for name in ("latin.txt", "latin.yaml"):
         (folder / name).write_bytes(b"caf\xc3\xa9\ncaf\xe9\n")
+    documents = {"a.pdf": b"%PDF-1.7", "a.srt": b"no times\n", "a.md": b"caf\xe9\n", "a.docx": b"PK", "a.csv": b"one\n"}
+    for name, content in documents.items():
+        (folder / name).write_bytes(content)
     (folder / "broken.yaml").write_bytes(b"train:\n\tsteps: 3\n")
     (folder / "other.jsonl").write_bytes(b'{"en": "a", "de": "b"}\n')
     (folder / "empty.tsv").write_bytes(b"")

@@ -47,6 +47,9 @@ TRAINING_COMMANDS: dict[str, list[UserErrorCase]] = {
         ),
         case("unequal files", ["train", "{corpus}/train.src", "{corpus}/test.tgt", "--out", "{new}"], "has 400 lines"),
         case("missing file", ["train", "{corpus}/train.scr", "{corpus}/train.tgt", "--out", "{new}"], "train.scr"),
+        case(
+            "damaged CSV", ["train", "{bad}/a.csv", "--out", "{new}"], "{bad}/a.csv, record 1 (line 1): has 1 column,"
+        ),
         case("empty files", ["train", "{bad}/empty.txt", "{bad}/empty.txt", "--out", "{new}"], "no pair in it"),
         case("invalid languages", [*TRAIN, "--languages", "english"], "--languages english", "such as en:de"),
         case(

@@ -24,6 +24,7 @@ from weft.data.datasets.software_strings import (
     strip_accelerators,
 )
 from weft.data.datasets.wheels import DatasetWheel, WheelMember
+from weft.documents.po_entries import CatalogMessage, message_pairs
 
 
 def make_po(strings: dict[str, str]) -> str:

@@ -26,8 +26,8 @@ def check(
         list[str] | None,
         typer.Argument(
             metavar="RECIPE|FILES... [KEY=VALUE]...",
-            help="A recipe; or the training data: two text files, one .tsv or one .jsonl. "
-            "Then settings to change, for example data.max_length=100.",
+            help="A recipe; or the training data: two text files, or one .tsv, .jsonl, .csv, .parquet, .po, .tmx or "
+            ".xlf. Then settings to change, for example data.max_length=100.",
         ),
     ] = None,
     valid: Annotated[

@@ -23,7 +23,7 @@ def finetune(
         list[str] | None,
         typer.Argument(
             metavar="FILES... [KEY=VALUE]...",
-            help="The new data: two text files, one .tsv or one .jsonl. "
+            help="The new data: two text files, or one .tsv, .jsonl, .csv, .parquet, .po, .tmx or .xlf. "
             "Then settings to change, for example train.steps=500.",
         ),
     ] = None,

@@ -21,8 +21,8 @@ def train(
         list[str] | None,
         typer.Argument(
             metavar="RECIPE|FILES... [KEY=VALUE]...",
-            help="A recipe; or the training data: two text files, one .tsv or one .jsonl. "
-            "Then settings to change, for example model.encoder.layers=6.",
+            help="A recipe; or the training data: two text files, or one .tsv, .jsonl, .csv, .parquet, .po, .tmx or "
+            ".xlf. Then settings to change, for example model.encoder.layers=6.",
         ),
     ] = None,
     out: Annotated[Path | None, typer.Option(metavar="FOLDER", help="The run folder to create.")] = None,

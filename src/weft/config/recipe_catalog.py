@@ -7,7 +7,7 @@ from pathlib import Path
 
 from weft.core.errors import UserError
 from weft.core.formatting import did_you_mean
-from weft.data.pair_files import is_table_file
+from weft.data.pair_files import TABLE_SUFFIXES, is_table_file
 from weft.data.text_files import COMPRESSED_SUFFIXES
 
 RECIPES_FOLDER = Path(__file__).parent / "recipes"
@@ -45,9 +45,9 @@ def is_recipe_argument(names: Sequence[str]) -> bool:
         many = "; for many files use one pattern in quotes, as in 'shards/*.en'"
         hint = many if len(names) > 2 else _hint(" ".join(names))
         raise UserError(
-            f"{', '.join(names)}: neither data nor a recipe{hint} (data is two text files, one .tsv or one .jsonl, "
-            f"each may end in {COMPRESSED_SUFFIXES}; a recipe is a .yaml file or a name from `weft recipes`; a setting "
-            "looks like train.seed=2)"
+            f"{', '.join(names)}: neither data nor a recipe{hint} (data is two text files, or one of "
+            f"{', '.join(TABLE_SUFFIXES)}, each may end in {COMPRESSED_SUFFIXES}; a recipe is a .yaml file or a name "
+            "from `weft recipes`; a setting looks like train.seed=2)"
         )
     return bool(recipes)
 

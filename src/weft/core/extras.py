@@ -10,7 +10,7 @@ from typing import Literal
 
 from weft.core.errors import UserError
 
-Extra = Literal["fast", "serve", "plots", "images", "tensorboard", "onnx"]
+Extra = Literal["fast", "serve", "plots", "images", "tensorboard", "onnx", "parquet"]
 
 # The modules that each extra of pyproject.toml brings; a test compares the two.
 EXTRA_MODULES: dict[Extra, tuple[str, ...]] = {
@@ -20,6 +20,7 @@ EXTRA_MODULES: dict[Extra, tuple[str, ...]] = {
     "images": ("PIL",),
     "tensorboard": ("tensorboard",),
     "onnx": ("onnx", "onnxruntime"),
+    "parquet": ("pyarrow",),
 }
 
 

@@ -99,7 +99,7 @@ class Corpus:
         shards = chain.from_iterable(self._members)
         locations = ((shard, line) for shard in shards for line, _ in self._numbered(shard))
         shard, line = next(islice(locations, index, None))
-        return f"{shard.paths[0]}, line {line}"
+        return f"{shard.paths[0]}, {shard.unit} {line}"
 
     def fingerprint(self) -> str:
         """Return a hash of the content and of how it is read; equal wherever the files are."""

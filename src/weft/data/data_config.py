@@ -63,9 +63,10 @@ class DataConfig:
     spelling correction. Without them, training infers them from the names of the files or from the text; they stay
     empty if it cannot, or if they do not apply.
 
-    folder: base of relative paths. train, valid, test: two parallel text files, or one .tsv or .jsonl; each may end in
-    .gz, .bz2 or .xz. A name with * or ? is a pattern that stands for all matching files, sorted. fields: the keys of a
-    .jsonl. cache: folder for tokenized data (default: $WEFT_CACHE or ~/.cache/weft).
+    folder: base of relative paths. train, valid, test: two parallel text files, or one .tsv, .jsonl, .csv, .parquet,
+    .po, .tmx or .xlf; each may end in .gz, .bz2 or .xz. A name with * or ? is a pattern that stands for all matching
+    files, sorted. fields: the keys of a .jsonl, the columns of a .csv or .parquet. cache: folder for tokenized data
+    (default: $WEFT_CACHE or ~/.cache/weft).
 
     Training drops a pair if a side is empty, if it is a duplicate (`drop_duplicates`), if a side has more than
     `max_length` tokens, or if the longer side has more than `max_length_ratio` times the tokens of the shorter one. The

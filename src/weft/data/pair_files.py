@@ -1,5 +1,5 @@
-"""Files that hold sentence pairs: two parallel text files, or one .tsv or .jsonl; a name may be a glob pattern
-that stands for many shards.
+"""Files that hold sentence pairs: two parallel text files, or one file with both sides (.tsv, .jsonl, and those of
+record_files.py); a name may be a glob pattern that stands for many shards.
 """
 
 import json
@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
 from weft.core.errors import UserError
+from weft.data.record_files import RECORD_FORMATS, RECORD_SUFFIXES, RecordFormat, read_records, record_format
 from weft.data.text_files import COMPRESSED_SUFFIXES, read_lines, require_regular_file, uncompressed_name
 
-ShardFormat: TypeAlias = Literal["lines", "text", "tsv", "jsonl"]
+ShardFormat: TypeAlias = Literal["lines", "text", "tsv", "jsonl"] | RecordFormat
 LinePair: TypeAlias = tuple[str, str]  # source, target
-TABLE_SUFFIXES = (".tsv", ".jsonl")
+TABLE_SUFFIXES = (".tsv", ".jsonl", *RECORD_SUFFIXES)
 WILDCARDS = frozenset("*?[")
 
 
@@ -23,6 +24,16 @@ class Shard(NamedTuple):
 
     paths: tuple[Path, ...]
     format: ShardFormat
+
+    @property
+    def records(self) -> RecordFormat | None:
+        """The format of a file of records; None for files of lines."""
+        return next((form for form in RECORD_FORMATS if form == self.format), None)
+
+    @property
+    def unit(self) -> str:
+        """What is counted in messages."""
+        return "line" if self.records is None else "record"
 
 
 def find_shards(names: Sequence[Path], *, monolingual: bool) -> tuple[Shard, ...]:
@@ -70,10 +81,11 @@ def _shard_format(names: Sequence[Path], *, monolingual: bool) -> ShardFormat:
     if len(names) == 2:
         return "text"
     if is_table:
-        return "tsv" if uncompressed_name(names[0]).endswith(".tsv") else "jsonl"
+        return record_format(names[0]) or ("tsv" if uncompressed_name(names[0]).endswith(".tsv") else "jsonl")
     many = "; to name many files, use one quoted pattern for each side: 'shards/*.en'" if len(names) > 2 else ""
     raise UserError(
-        f"pairs are read from two text files, or from one .tsv or .jsonl (each may end in {COMPRESSED_SUFFIXES}); "
+        f"pairs are read from two text files, or from one of {', '.join(TABLE_SUFFIXES)} (each may end in "
+        f"{COMPRESSED_SUFFIXES}); "
         f"got {found}{many}"
     )
 
@@ -114,7 +126,10 @@ def _wildcard_text(name: Path, path: Path) -> str:
 
 
 def read_pairs(shard: Shard, fields: tuple[str, str]) -> Iterator[LinePair]:
-    """Yield the pairs of a shard; monolingual lines are targets of an empty source. fields: the keys of a .jsonl."""
+    """Yield the pairs of a shard; monolingual lines are targets of an empty source. fields: keys or columns."""
+    if shard.records is not None:
+        yield from read_records(shard.paths[0], shard.records, fields)
+        return
     try:
         for number, lines in enumerate(zip(*map(read_lines, shard.paths), strict=True), start=1):
             yield parse_pair(shard, fields, lines, number)
@@ -160,6 +175,8 @@ def parse_pair(shard: Shard, fields: tuple[str, str], lines: Sequence[str], numb
             location = f"{shard.paths[0]}, line {number}"
             row = _parse_object(lines[0], location)
             return _string_field(row, fields[0], location), _string_field(row, fields[1], location)
+        case _:
+            raise ValueError(f"a file of records has no lines: {shard.paths[0]}")
 
 
 def _parse_object(line: str, location: str) -> dict[str, object]:

@@ -91,7 +91,7 @@ class EscapedString(NamedTuple):
 
 
 class Slot(NamedTuple):
-    """A unit and its range in the file. render: returns the file's spelling of a translation, or None if there is none.
+    """A unit and its range in the file. render: returns how the file writes a translation.
 
     reject: returns why a translation cannot stand there, or None.
     """
@@ -105,11 +105,15 @@ class Slot(NamedTuple):
 
 @dataclass(frozen=True)
 class SlotDocument:
-    """A document of one language: translations replace the texts."""
+    """A document of one language: translations replace the texts.
+
+    settings: ranges with what the file of the target language has there, such as the name of the language.
+    """
 
     file: FileText
     slots: Sequence[Slot]
     skipped: dict[str, int] = field(default_factory=dict)
+    settings: Sequence[Replacement] = ()
 
     def __post_init__(self) -> None:
         check_units(len(self.slots))
@@ -131,7 +135,8 @@ class SlotDocument:
                 replacements.append(Replacement(slot.first, slot.end, text))
             else:
                 rejected.append((slot.unit, f"{self.file.encoding.upper()} has not all characters of the translation"))
-        content = replace_ranges(self.file.text, replacements).encode(self.file.encoding)
+        settings = self.settings if any(text is not None for text in translations) else ()
+        content = replace_ranges(self.file.text, [*replacements, *settings]).encode(self.file.encoding)
         return FilledDocument(content, tuple(rejected))
 
 

@@ -7,19 +7,35 @@ from pathlib import PurePath
 
 from weft.core.errors import UserError
 from weft.core.formatting import did_you_mean, quote
+from weft.documents.apple_strings import STRINGS_FORMAT
 from weft.documents.document import DocumentFormat
 from weft.documents.docx_files import DOCX
 from weft.documents.html_files import HTML
+from weft.documents.json_files import JSON_FORMAT
 from weft.documents.markdown import MARKDOWN_FORMAT
 from weft.documents.po_files import PO_FORMAT
+from weft.documents.properties_files import PROPERTIES_FORMAT
 from weft.documents.subtitles import SRT_FORMAT, VTT_FORMAT
 from weft.documents.tmx_files import TMX
 from weft.documents.xliff_files import XLIFF
 
-FORMATS: tuple[DocumentFormat, ...] = (PO_FORMAT, XLIFF, TMX, SRT_FORMAT, VTT_FORMAT, MARKDOWN_FORMAT, HTML, DOCX)
+FORMATS: tuple[DocumentFormat, ...] = (
+    PO_FORMAT,
+    XLIFF,
+    TMX,
+    JSON_FORMAT,
+    STRINGS_FORMAT,
+    PROPERTIES_FORMAT,
+    SRT_FORMAT,
+    VTT_FORMAT,
+    MARKDOWN_FORMAT,
+    HTML,
+    DOCX,
+)
 BINARY_FORMATS = frozenset({"docx"})  # not for a terminal
 COMPRESSED_SUFFIXES = (".gz", ".bz2", ".xz")
-AMBIGUOUS_SUFFIXES = ("", ".txt", ".xml", ".json", ".text")  # the content decides
+RECOGNIZED = ("po", "xliff", "tmx", "srt", "vtt", "html")  # by their content, in files whose suffix tells nothing
+GENERAL_SUFFIXES = ("", ".txt", ".text", ".xml")
 UNSUPPORTED_SUFFIXES: Mapping[str, str] = {  # what to do instead
     ".doc": "Save it as .docx",
     ".rtf": "Save it as .docx",
@@ -88,10 +104,11 @@ def find_format(name: PurePath | str, content: bytes) -> DocumentFormat | None:
     if suffix in COMPRESSED_SUFFIXES:
         _check_compressed(path)
         return None
-    named = [one for one in FORMATS if suffix in one.suffixes]
-    if len(named) == 1 and suffix not in AMBIGUOUS_SUFFIXES:
-        return named[0]
-    candidates = FORMATS if suffix in AMBIGUOUS_SUFFIXES else named
+    candidates = [one for one in FORMATS if suffix in one.suffixes]
+    if len(candidates) == 1 and suffix not in GENERAL_SUFFIXES:
+        return candidates[0]
+    if suffix in GENERAL_SUFFIXES:
+        candidates += [one for one in FORMATS if one.name in RECOGNIZED and one not in candidates]
     found = next((one for one in candidates if one.matches(content)), None)
     if found is None:
         _check_plain_text(name, suffix, content)

@@ -110,7 +110,8 @@ class Subtitles:
         for segment, part in zip(segments, parts, strict=True):
             wrapped = wrap_marked(part, len(segment.lines), MAX_WIDTH)
             lines = [line.render(self.syntax.escape) for line in wrapped]
-            lines[0], lines[-1] = segment.before + lines[0], lines[-1] + segment.after
+            lines[0] = segment.before + lines[0]
+            lines[-1] += segment.after
             self._check_lines(lines, part)
             text = segment.lines[0].break_text.join(lines)
             yield Replacement(segment.lines[0].first, segment.lines[-1].end, text)

@@ -11,7 +11,8 @@ from weft.text.span_patterns import Span, SpanKind, find_spans, pair_elements
 
 MESSAGE_SPANS: tuple[SpanKind, ...] = ("markup", "urls", "emails", "placeholders")
 REQUIRED_SPANS: tuple[SpanKind, ...] = ("markup", "placeholders")  # a program depends on them
-PRINTF = re.compile(r"%(?:[0-9]{1,3}\$)?+[-+ #0]{0,5}+[0-9]{0,9}+(?:\.[0-9]{1,9}+)?+[hlqjztL]{0,2}+[a-zA-Z@]")
+PRINTF = re.compile(r"%(?:[0-9]{1,3}\$)?+[-+ #0]{0,5}+[0-9]{0,9}+(?:\.[0-9]{1,9}+)?+[hlqjztL]{0,2}+[a-zA-Z@](?!\w)")
+PERCENT = re.compile(rf"%%|{PRINTF.pattern}|%")
 IDENTIFIER = re.compile(
     r"(?=\S*+$)(?:\S*\w_\w\S*|_\w\S*"  # label_save
     r"|[a-z][a-z0-9]*+(?:[A-Z]\w*+)+"  # maxLength
@@ -51,3 +52,17 @@ def reject_other_spans(
     known = {span.text for span in source}
     new = [span.text for span in find_spans(translation, kinds) if span.text not in known]
     return f"{new[0]} is not in the source" if new else None
+
+
+def reject_translation(source: MarkedText, translation: MarkedText) -> str | None:
+    """Return why a translation cannot replace the text, or None."""
+    if not translation.text.strip():
+        return "the translation is empty"
+    return reject_other_spans(source.spans, translation.text)
+
+
+def escape_percent(source: MarkedText, translation: MarkedText) -> str:
+    """Return the translation, with % outside of placeholders doubled if the source is a format string of printf."""
+    if not any(PRINTF.fullmatch(span.text) for span in source.spans):
+        return translation.text
+    return translation.render(lambda part: PERCENT.sub(lambda match: match[0] if len(match[0]) > 1 else "%%", part))

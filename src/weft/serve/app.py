@@ -20,7 +20,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.routing import Route
 
-from weft.serve import api_v1, inspection, libretranslate
+from weft.serve import api_v1, file_translation, inspection, libretranslate
 from weft.serve.auth import HostCheckMiddleware
 from weft.serve.dependencies import JSON_TYPE, KeyedCall, ServerContext
 from weft.serve.http_errors import (
@@ -124,8 +124,9 @@ def create_app(
         lifespan=lifespan,
     )
     app.state.context = context
-    routers = [libretranslate.router, api_v1.router, inspection.router] if context.models.all else []
-    routers.append(server_router)
+    routers = [server_router]
+    if context.models.all:
+        routers = [libretranslate.router, file_translation.router, api_v1.router, inspection.router, server_router]
     for router in routers:
         app.include_router(router)
     _add_pages(app, "index.html" if context.models.all else "training.html")

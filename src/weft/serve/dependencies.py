@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Annotated, Any, TypeAlias, TypeVar
 from urllib.parse import parse_qsl
 
@@ -18,6 +19,7 @@ from python_multipart.multipart import Field as FormField
 from python_multipart.multipart import parse_options_header
 
 from weft.serve.auth import ApiKeys
+from weft.serve.file_store import FileStore
 from weft.serve.http_errors import ApiError, check_limit
 from weft.serve.limits import ServerLimits
 from weft.serve.middleware import ServerMetrics
@@ -42,6 +44,11 @@ class ServerContext:
     keys: ApiKeys
     metrics: ServerMetrics = field(default_factory=ServerMetrics)
     training: TrainingStatus = field(default_factory=lambda: TrainingStatus([]))
+
+    @cached_property
+    def files(self) -> FileStore:
+        """Translated files until they are downloaded."""
+        return FileStore(self.limits)
 
 
 class ApiCall:

@@ -14,7 +14,8 @@ class ServerLimits:
     """Limits that `--limit NAME=N` changes. `timeout` and `idle_timeout` are in seconds.
 
     `characters`, `texts` and `phrases` (of one list) count per request; `inspected_characters` counts in a line that is
-    inspected. `timeout` bounds three things in turn: reading a request, processing it, and sending the response.
+    inspected, `file_characters` in a document. `timeout` bounds three things in turn: reading a request, processing it,
+    and sending the response. `files` and `files_bytes` count translated documents, which are kept for `file_seconds`.
     `queue` (lines that wait for a model), `connections` and `inspections` (waiting or running) count in total.
     """
 
@@ -27,6 +28,10 @@ class ServerLimits:
     beam: int = 16
     alternatives: int = 10
     top_tokens: int = 20
+    file_characters: int = 200_000
+    files: int = 100
+    files_bytes: int = 50_000_000
+    file_seconds: int = 600
     timeout: int = 60
     queue: int = 2_000
     batch_size: int = 32

@@ -18,7 +18,7 @@ from weft.core.errors import UserError
 from weft.core.seeds import reservoir_sample
 from weft.data.corpus import Corpus, HoldoutSplit
 from weft.data.data_config import DataConfig
-from weft.data.pair_files import is_table_file
+from weft.data.pair_files import TABLE_SUFFIXES, is_table_file
 from weft.models.model import Slot
 from weft.text.text_config import source_modality
 from weft.training.autoconfig import holdout_share
@@ -115,7 +115,7 @@ def load_new_data(files: Sequence[str], recipe: InferenceConfig, settings: DataC
     """Open the new files. settings: from new_data_settings. folder: of the model, for messages."""
     monolingual, modality = recipe.data.monolingual, source_modality(recipe.text)
     if len(files) != (1 if monolingual or (len(files) == 1 and is_table_file(files[0])) else 2):
-        needed = "one text file" if monolingual else "two text files, one .tsv or one .jsonl"
+        needed = "one text file" if monolingual else f"two text files, or one of {', '.join(TABLE_SUFFIXES)}"
         raise UserError(f"got {', '.join(files) or 'no data'}, but {folder} learns from {needed}")
     corpus = Corpus(files, settings.fields, monolingual=monolingual, modality=modality)
     pairs = sum(1 for _ in corpus.pairs())
@@ -137,7 +137,7 @@ def replay_corpora(
     if original.train is None:
         raise UserError(f"{original.warning}. Put it back, or omit --mix")
     data, files, holdout = recipe.data, recipe.data.files()["train"], original.train.holdout
-    other_fields = fields != data.fields and any(str(path).endswith(".jsonl") for paths in files for path in paths)
+    other_fields = fields != data.fields and any(is_table_file(path) for paths in files for path in paths)
     modality, weights = source_modality(recipe.text), data.corpus_weights()
     corpora = [Corpus(paths, data.fields, holdout, monolingual=data.monolingual, modality=modality) for paths in files]
     used = sum(weight * sum(1 for _ in corpus.pairs()) for weight, corpus in zip(weights, corpora, strict=True))

@@ -52,6 +52,11 @@ def check_cleaning_output(out: Path, inputs: CheckInputs) -> None:
     paths = inputs.splits[TRAIN_SPLIT].paths()
     if inputs.modality == "image":
         raise UserError("--fix copies text, but these files name images relative to their folder. Omit --fix.")
+    records = next((shard for shard in inputs.splits[TRAIN_SPLIT].shards if shard.records is not None), None)
+    if records is not None:
+        raise UserError(
+            f"{records.paths[0]}: --fix copies files of lines. Omit --fix, or convert the file to .tsv or .jsonl first."
+        )
     check_new_folder(
         out, ": give another folder with --fix; existing files are never overwritten.", "folder with --fix"
     )

@@ -12,7 +12,7 @@ from weft.core.errors import UserError
 from weft.data.checks.encodings import is_valid_unicode, read_raw_lines
 from weft.data.checks.pair_problems import BOM_CHARACTER
 from weft.data.checks.problem_kinds import Problem
-from weft.data.pair_files import LinePair, Shard, parse_pair
+from weft.data.pair_files import LinePair, Shard, parse_pair, read_pairs
 
 
 class CorpusRow(NamedTuple):
@@ -41,6 +41,9 @@ class CorpusFiles(NamedTuple):
         return chain.from_iterable(map(self.shard_rows, self.shards))
 
     def shard_rows(self, shard: Shard) -> Iterator[CorpusRow]:
+        if shard.records is not None:
+            yield from self._records(shard)
+            return
         rows = zip_longest(*map(read_raw_lines, shard.paths), fillvalue=("", Problem.UNPAIRED))
         for number, row in enumerate(rows, start=1):
             lines, problems = tuple(line for line, _ in row), reduce(or_, (found for _, found in row))
@@ -48,6 +51,11 @@ class CorpusFiles(NamedTuple):
                 yield CorpusRow(shard, number, lines, None, Problem.UNPAIRED)
             else:
                 yield self.make_row(shard, number, lines, problems)
+
+    def _records(self, shard: Shard) -> Iterator[CorpusRow]:
+        for number, pair in enumerate(read_pairs(shard, self.fields), start=1):
+            valid = all(map(is_valid_unicode, pair))
+            yield CorpusRow(shard, number, ("\t".join(pair),), *((pair, 0) if valid else (None, Problem.INVALID_UTF8)))
 
     def make_row(self, shard: Shard, number: int, lines: tuple[str, ...], problems: int) -> CorpusRow:
         """Parse the lines of a row. problems: those of their bytes."""
@@ -76,6 +84,8 @@ class CorpusFiles(NamedTuple):
                 fields = json.loads(first) | dict(zip(self.fields, pair, strict=True))
                 text = json.dumps(fields, ensure_ascii=False)
                 texts = [text if is_valid_unicode(text) else json.dumps(fields)]
+            case _:
+                texts = ["\t".join(pair)]
         starts = (BOM_CHARACTER if row.number == 1 and line.startswith(BOM_CHARACTER) else "" for line in row.lines)
         ends = ("\r" if line.endswith("\r") else "" for line in row.lines)
         return row._replace(lines=tuple(map("".join, zip(starts, texts, ends, strict=True))), pair=pair)

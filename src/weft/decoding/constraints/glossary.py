@@ -5,13 +5,24 @@ request, and dictionaries, which replace unknown words.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from weft.core.errors import UserError
+from weft.data.record_files import read_records
 from weft.data.text_files import read_lines
 from weft.decoding.constraints.request import Request
+from weft.decoding.constraints.tbx import read_tbx
 from weft.decoding.constraints.word_boundaries import phrase_occurrences
 
 ANY_SOURCE = ""  # in place of a term
+
+
+class GlossaryEntry(NamedTuple):
+    """A term, its translations, and whether they are forbidden."""
+
+    term: str
+    translations: tuple[str, ...]
+    is_forbidden: bool
 
 
 @dataclass(frozen=True)
@@ -42,14 +53,10 @@ class Glossary:
 
 
 def read_glossary(path: Path) -> Glossary:
-    """Read a glossary file."""
+    """Read a glossary file: rows with a tab, a .csv with the same two columns, or the terms of a .tbx."""
     required: dict[str, tuple[str, ...]] = {}
     forbidden: dict[str, tuple[str, ...]] = {}
-    for number, line in _read_rows(path):
-        try:
-            term, phrases, is_forbidden = _parse_glossary_row(line)
-        except UserError as error:
-            raise UserError(f"{path}, line {number}: {error}") from error
+    for term, phrases, is_forbidden in _read_entries(path):
         table = forbidden if is_forbidden else required
         table[term] = tuple(dict.fromkeys([*table.get(term, ()), *phrases]))
     if not required and not forbidden:
@@ -61,13 +68,32 @@ def read_glossary(path: Path) -> Glossary:
     return Glossary(required, forbidden)
 
 
+def _read_entries(path: Path) -> Iterator[GlossaryEntry]:
+    suffix = path.suffix.lower()
+    if suffix == ".tbx":
+        for term, translations in read_tbx(path):
+            yield GlossaryEntry(term, translations, False)
+        return
+    rows = _read_csv_rows(path) if suffix == ".csv" else _read_rows(path)
+    for number, line in rows:
+        try:
+            yield _parse_glossary_row(line)
+        except UserError as error:
+            raise UserError(f"{path}, line {number}: {error}") from error
+
+
+def _read_csv_rows(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the records of a CSV file as rows with a tab; a header "source,target" is skipped."""
+    pairs = read_records(path, "csv", ("source", "target"))
+    return ((number, f"{term}\t{translation}") for number, (term, translation) in enumerate(pairs, 1) if term.strip())
+
+
 def _read_rows(path: Path) -> Iterator[tuple[int, str]]:
     """Yield line numbers and lines, without blank lines and comments."""
     return ((number, line) for number, line in enumerate(read_lines(path), 1) if line.strip() and line[0] != "#")
 
 
-def _parse_glossary_row(line: str) -> tuple[str, tuple[str, ...], bool]:
-    """The term, its translations, and whether they are forbidden."""
+def _parse_glossary_row(line: str) -> GlossaryEntry:
     parts = [part.strip() for part in line.split("\t")]
     if len(parts) != 2:
         tabs = "no tab" if len(parts) == 1 else f"{len(parts) - 1} tabs"
@@ -81,7 +107,7 @@ def _parse_glossary_row(line: str) -> tuple[str, tuple[str, ...], bool]:
         raise UserError("a translation is missing after the tab, after the ! or next to a |")
     if not term and not translations.startswith("!"):
         raise UserError("has no source term: only a forbidden translation, preceded by !, may have none")
-    return term, phrases, translations.startswith("!")
+    return GlossaryEntry(term, phrases, translations.startswith("!"))
 
 
 def _find_terms(terms: Mapping[str, object], text: str) -> list[str]:

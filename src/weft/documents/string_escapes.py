@@ -1,0 +1,54 @@
+"""How a file of strings writes characters: a translation is written in the style that the file has."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class EscapeStyle:
+    """required: the escapes that the syntax demands. found: other characters that the file writes as escapes only.
+
+    is_ascii: whether all characters that are not ASCII are escaped, by `number`, which gets a UTF-16 code unit;
+    is_latin: those that are not in ISO-8859-1.
+    """
+
+    required: Mapping[str, str]
+    found: Mapping[str, str]
+    is_ascii: bool
+    number: Callable[[int], str]
+    is_latin: bool = False
+
+    @classmethod
+    def of(
+        cls, text: str, pattern: re.Pattern[str], decode: Callable[[re.Match[str]], str], required: Mapping[str, str]
+    ) -> EscapeStyle:
+        """Return the style of a file. Numeric escapes are \\uXXXX, with the letters of the first one in the file."""
+        matches = {match[0]: decode(match) for match in pattern.finditer(text)}
+        rest = pattern.sub("", text)
+        found = {char: raw for raw, char in reversed(matches.items()) if len(char) == 1 and char not in rest}
+        letters = "".join(raw[2:] for raw in matches if raw.startswith(("\\u", "\\U")))
+        template = r"\U" if any(raw.startswith(r"\U") for raw in matches) else r"\u"
+        digits = "04x" if re.search("[a-f]", letters) or not re.search("[A-F]", letters) else "04X"
+        is_ascii = any(not char.isascii() for char in matches.values()) and rest.isascii()
+        return cls(required, found, is_ascii, lambda unit: f"{template}{unit:{digits}}")
+
+    def escape(self, text: str) -> str:
+        return "".join(map(self._escape, text))
+
+    def _escape(self, char: str) -> str:
+        if (escaped := self.found.get(char) or self.required.get(char)) is not None:
+            return escaped
+        if (
+            "\ud800" <= char <= "\udfff"
+            or (self.is_ascii and not char.isascii())
+            or (self.is_latin and char > "\xff")
+        ):
+            return self.escape_number(char)
+        return char
+
+    def escape_number(self, char: str) -> str:
+        units = char.encode("utf-16-be", "surrogatepass")
+        return "".join(self.number(int.from_bytes(units[index : index + 2])) for index in range(0, len(units), 2))
