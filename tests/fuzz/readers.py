@@ -274,7 +274,7 @@ def readers() -> Mapping[str, Reader]:
             (b". ", b"\n", b"\xc2\xa0"),
         ),
         "page": Reader(
-            document_reader(lambda text: split_html(text, split_sentences, SPAN_KINDS)), texts(PAGE), PAGE_WORDS
+            document_reader(lambda text: split_html(text, split_sentences)), texts(PAGE), PAGE_WORDS
         ),
         "data-json": Reader(run_files.data, lambda _: [run_files.data_seed()], JSON_WORDS),
         "state-json": Reader(run_files.state, lambda _: run_files.state_seeds(), JSON_WORDS),

@@ -129,9 +129,7 @@ async def translate_texts(body: LibreTranslateRequest, models: ModelPool, limits
 
 def _prepare_texts(body: LibreTranslateRequest, models: ModelPool) -> list[PreparedText]:
     def split(text: str, model: ServedModel) -> SplitDocument:
-        if body.format == "html":
-            return split_html(text, model.split, model.default_kinds)
-        return split_text(text, model.split)
+        return (split_html if body.format == "html" else split_text)(text, model.split)
 
     if body.source != AUTO_DETECT:
         model = models.find_by_pair(LanguagePair(body.source, body.target))

@@ -25,7 +25,6 @@ from weft.serve.limits import ServerLimits
 from weft.serve.middleware import ServerMetrics
 from weft.serve.model_copy import ModelCopy, remove_stale_copies
 from weft.serve.torch_backend import InspectionTask, InspectionWorker, TorchBackend
-from weft.text.span_patterns import SpanKind
 
 if TYPE_CHECKING:
     from weft.inference.translator import Translator
@@ -152,11 +151,6 @@ class ServedModel:
             message = f"The translation took longer than {self._limits.timeout} seconds. Send less at once."
             raise ApiError(504, message) from None
 
-    @property
-    def default_kinds(self) -> tuple[SpanKind, ...]:
-        """The kinds of spans that are carried over by default."""
-        return self._loaded.text_translator.default_kinds
-
     def split(self, request: Request) -> SplitLine:
         """Find the sentences of a line, unless the model was trained on whole lines."""
         translator = self._loaded.text_translator
@@ -164,7 +158,7 @@ class ServedModel:
 
     def keep_whole(self, request: Request) -> SplitLine:
         """Return a line as one sentence."""
-        return split_line(request, None, self.default_kinds)
+        return split_line(request, None, self._loaded.text_translator.default_kinds)
 
     async def translate(self, lines: Sequence[SplitLine], options: DecodeOptions) -> list[Translation]:
         """Translate lines; all their sentences are in one job."""
