@@ -175,5 +175,9 @@ def _reject_branch(source: MarkedText, translation: MarkedText) -> str | None:
 
 
 JSON_FORMAT = DocumentFormat(
-    "json", "app strings in JSON or ARB", (".json", ".arb"), lambda content: OBJECT.match(content) is not None, open_json
+    "json",
+    "app strings in JSON or ARB",
+    (".json", ".arb"),
+    lambda content: OBJECT.match(content) is not None,
+    open_json,
 )

@@ -71,7 +71,7 @@ class PoText(NamedTuple):
             if (reason := syntax.reject(self.source, text)) is not None:
                 return reason
         kinds: tuple[SpanKind, ...] = ("markup",) if self.syntaxes else REQUIRED_SPANS
-        return reject_other_spans(self.marked.spans, translation.text, kinds)
+        return reject_other_spans(self.marked, translation, kinds)
 
 
 class PoMessage(NamedTuple):

@@ -12,8 +12,8 @@ from typing import Literal, NamedTuple, TypeAlias
 from unicodedata import category
 
 from weft.data.corpus import normalize_words
-from weft.data.datasets.mo_files import read_mo
 from weft.data.datasets.hash_split import DatasetTables
+from weft.data.datasets.mo_files import read_mo
 from weft.data.datasets.wheels import DatasetWheel, WheelMember
 from weft.data.pair_files import LinePair
 from weft.documents.po_entries import CatalogMessage, message_pairs, read_messages
