@@ -64,24 +64,24 @@ def find_strings(text: str) -> Iterator[JsonString]:
     """Yield the string values of valid JSON."""
     path, objects, is_key = list[str](), list[bool](), False
     for match in TOKEN.finditer(text):
-        token = match[0][0]
-        if token in "{[":
-            objects.append(token == "{")
+        symbol = match[0][0]
+        if symbol in "{[":
+            objects.append(symbol == "{")
             path.append("0")
             is_key = objects[-1]
             if len(objects) > MAX_DEPTH:
                 raise DocumentError(f"is nested more than {MAX_DEPTH} deep. Is it a file of app strings?")
-        elif token in "}]":
+        elif symbol in "}]":
             objects.pop()
             path.pop()
             is_key = False
-        elif token == ",":
+        elif symbol == ",":
             is_key = objects[-1]
             if not is_key:
                 path[-1] = str(int(path[-1]) + 1)
-        elif token == '"' and is_key:
+        elif symbol == '"' and is_key:
             path[-1], is_key = ESCAPE.sub(unescape, match[1]), False
-        elif token == '"':
+        elif symbol == '"':
             yield JsonString(tuple(path), *match.span(1))
 
 

@@ -65,9 +65,9 @@ def plural_field(language: str) -> str | None:
 
 
 class PluralForms(NamedTuple):
-    """forms: the index of the form for each of `NUMBERS`."""
+    """size: how many forms there are. forms: the index of the form for each of `NUMBERS`."""
 
-    count: int
+    size: int
     forms: tuple[int, ...]
 
     @classmethod
@@ -91,7 +91,7 @@ class PluralForms(NamedTuple):
     @property
     def singular(self) -> int | None:
         """The form of one, if others have another form."""
-        return self.forms[1] if self.count > 1 else None
+        return self.forms[1] if self.size > 1 else None
 
     def is_frequent(self, form: int) -> bool:
         """Whether so many numbers have the form that a placeholder for the number cannot be left out."""

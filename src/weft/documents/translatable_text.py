@@ -51,7 +51,8 @@ def reject_other_spans(
     if missing := required - found:
         return f"{next(iter(missing))} is missing"
     known = {span.text for span in source.spans}
-    new = [text for text in between if text not in known]
+    carried = [span.text for span in translation.spans if span.kind in kinds]
+    new = [text for text in [*carried, *between] if text not in known]
     return f"{new[0]} is not in the source" if new else None
 
 
