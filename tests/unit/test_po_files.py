@@ -72,7 +72,7 @@ def one_message(source: str, flags: str = "", translation: str = "") -> str:
 def test_untranslated_messages_are_units() -> None:
     document = open_po(CATALOG.encode(), RUSSIAN)
     assert [unit.text.text for unit in document.units] == ["%s has %d apples", "%d files"]
-    assert [unit.location for unit in document.units] == ["line 16", "line 25"]
+    assert [unit.location for unit in document.units] == ["line 15", "line 24"]
     assert [span.text for span in document.units[0].text.spans] == ["%s", "%d"]
     assert document.skipped == {"already translated": 1, "fuzzy": 1, "nothing to translate": 1}
 
