@@ -3,9 +3,9 @@
 from random import Random
 
 import pytest
+
 from unit.test_app_strings import SAMPLES, change_text
 from unit.test_po_files import CATALOG, TEMPLATE
-
 from weft.documents.document import DocumentError, DocumentFormat, DocumentOptions
 from weft.documents.po_files import PO_FORMAT
 
