@@ -41,11 +41,7 @@ class EscapeStyle:
     def _escape(self, char: str) -> str:
         if (escaped := self.found.get(char) or self.required.get(char)) is not None:
             return escaped
-        if (
-            "\ud800" <= char <= "\udfff"
-            or (self.is_ascii and not char.isascii())
-            or (self.is_latin and char > "\xff")
-        ):
+        if "\ud800" <= char <= "\udfff" or (self.is_ascii and not char.isascii()) or (self.is_latin and char > "\xff"):
             return self.escape_number(char)
         return char
 
