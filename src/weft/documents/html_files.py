@@ -202,10 +202,11 @@ class _HtmlReader:
 
     def _finish_unit(self) -> None:
         """Add the unit of the pieces so far, without white space and tags around it."""
-        first, end = trim_edges([piece.content for piece in self._pieces], lambda index: self._pieces[index].is_word)
+        texts = [_text(piece) for piece in self._pieces]
+        first, end = trim_edges(texts, lambda index: self._pieces[index].is_word)
         pieces = _strip_texts(self._pieces[first:end])
         self._pieces = []
-        texts = [p.content if isinstance(p.content, Tag) else _collapse(p.content) for p in pieces]
+        texts = [_text(piece) for piece in pieces]
         if has_text(texts):
             ranges = [(piece.first, piece.end) for piece in pieces if isinstance(piece.content, Tag)]
             unit = Unit(mark_tags(texts), f"line {self._line_number(pieces[0].first)}")
@@ -244,8 +245,8 @@ def _language_place(tag: HtmlToken, attributes: Mapping[str, HtmlAttribute]) -> 
     return HtmlAttribute(" lang=", "", tag.rest, tag.rest)
 
 
-def _collapse(raw: str) -> str:
-    return unescape_html(SPACES.sub(" ", raw))
+def _text(piece: _Piece) -> str | Tag:
+    return piece.content if isinstance(piece.content, Tag) else unescape_html(SPACES.sub(" ", piece.content))
 
 
 def _strip_texts(pieces: list[_Piece]) -> list[_Piece]:
