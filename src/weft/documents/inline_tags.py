@@ -49,6 +49,7 @@ def match_tags(source: MarkedText, translation: MarkedText) -> list[str | int]:
     """
     if not translation.text.strip():
         raise ValueError("the translation is empty")
+    texts = {span.text for span in source.spans}
     partners, waiting = partner_indices(source.spans), defaultdict[tuple[str, str], deque[int]](deque)
     for index, span in enumerate(source.spans):
         waiting[span.role, span.text].append(index)
@@ -56,6 +57,8 @@ def match_tags(source: MarkedText, translation: MarkedText) -> list[str | int]:
     for part in translation.parts():
         indices = None if isinstance(part, str) else waiting[part.role, part.text]
         if not indices:
+            if not isinstance(part, str) and part.text in texts:
+                raise ValueError("the translation has an inline tag more often than the source, or in another role")
             parts.append(part if isinstance(part, str) else part.text)
             continue
         index = indices.popleft()
