@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 from weft.text.marked_text import MarkedText, partner_indices
 from weft.text.span_patterns import Span, SpanRole
+
+ROLES: tuple[SpanRole, ...] = get_args(SpanRole)
 
 
 class Tag(NamedTuple):
@@ -55,12 +57,13 @@ def match_tags(source: MarkedText, translation: MarkedText) -> list[str | int]:
         waiting[span.role, span.text].append(index)
     parts, opened = list[str | int](), list[int]()
     for part in translation.parts():
-        indices = None if isinstance(part, str) else waiting[part.role, part.text]
-        if not indices:
-            if not isinstance(part, str) and part.text in texts:
-                raise ValueError("the translation has an inline tag more often than the source, or in another role")
+        if isinstance(part, str) or part.text not in texts:
             parts.append(part if isinstance(part, str) else part.text)
             continue
+        # A pair around several sentences is translated as single tags, so another role is possible.
+        indices = next((found for role in (part.role, *ROLES) if (found := waiting[role, part.text])), None)
+        if indices is None:
+            raise ValueError("the translation has an inline tag more often than the source")
         index = indices.popleft()
         role = source.spans[index].role
         if role == "open":
