@@ -5,7 +5,7 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lxml import html
+from lxml import etree
 
 from unit.document_fuzzing import OPTIONS, count_accepted, fill, rotate, texts
 from weft.documents.document import DocumentError
@@ -119,10 +119,8 @@ def test_encodings(encoding: str) -> None:
     page = f'<meta charset="{encoding}"><p>\u3042</p>' if encoding == "shift_jis" else "<p>caf\u00e9</p>"
     content = (page if encoding == "utf-16" else f'<meta charset="{encoding}">{page}').encode(encoding)
     document = HTML.open(content, OPTIONS)
-    filled = document.fill([MarkedText("a \u20ac \U0001f600")] * len(document.units)).content.decode(encoding)
-    assert html.document_fromstring(filled.encode("utf-8"), parser=html.HTMLParser(encoding="utf-8")).text_content()
-    euro = "\u20ac" if encoding in ("utf-8", "utf-16") else "\u20ac" if encoding == "cp1252" else None
-    assert euro is None or euro in filled
+    filled = document.fill([MarkedText("a \u20ac \U0001f600")] * len(document.units)).content
+    assert "".join(etree.HTML(filled).itertext()) == "a \u20ac \U0001f600"
 
 
 @pytest.mark.parametrize("content", [b"<p>\xff</p>", b'<meta charset="utf-7"><p>a', b"<p>a\0b"])
@@ -141,7 +139,7 @@ def test_filling_again_keeps_the_page() -> None:
 
 def test_damaged_pages_stay_pages() -> None:
     assert HTML.matches(PAGE.encode())
-    assert count_accepted(HTML, PAGE.encode(), html.document_fromstring) > 50
+    assert count_accepted(HTML, PAGE.encode(), etree.HTML) > 50
 
 
 def test_translations_without_the_tags_are_left_out() -> None:
