@@ -52,12 +52,16 @@ def mutations(content: bytes, count: int = 200, seed: int = 1) -> Iterator[bytes
 
 
 def count_accepted(document_format: DocumentFormat, content: bytes, parse: Callable[[bytes], object]) -> int:
-    """Return how many of 200 damaged files are accepted; what is filled must be parsed by an independent reader."""
+    """Return how many of 200 damaged files are accepted.
+
+    An independent reader, which may raise ValueError or SyntaxError, must read what was filled if it reads the file.
+    """
     accepted = 0
     for damaged in mutations(content):
         try:
             document = document_format.open(damaged, OPTIONS)
-        except UserError:
+            parse(damaged)
+        except (UserError, ValueError, SyntaxError):
             continue
         parse(document.fill([rotate(unit.text) for unit in document.units]).content)
         accepted += 1

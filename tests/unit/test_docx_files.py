@@ -17,6 +17,7 @@ from weft.text.marked_text import MarkedText
 
 WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 MAIN = "word/document.xml"
+HYPHENATED = "NON\u2011STOP"
 BOLD = "<w:rPr><w:b/></w:rPr>"
 
 
@@ -65,6 +66,10 @@ def body_of(content: bytes) -> str:
 
 
 def parse(content: bytes) -> None:
+    """Read an archive, or one of its members, with another XML parser."""
+    if not content.startswith(b"PK"):
+        etree.fromstring(content)
+        return
     with ZipFile(BytesIO(content)) as archive:
         for info in archive.infolist():
             if info.filename.endswith(".xml"):
@@ -163,7 +168,7 @@ def test_translating_twice_returns_the_texts() -> None:
         (
             f"<w:p>{run('Non', BOLD)}<w:r>{BOLD}<w:noBreakHyphen/></w:r>{run('stop', BOLD)}</w:p>",
             "Non\u2011stop",
-            f"<w:p>{run('NON\u2011STOP', BOLD)}</w:p>",
+            f"<w:p>{run(HYPHENATED, BOLD)}</w:p>",
         ),
         (
             f"<w:p><w:sdt><w:sdtPr/><w:sdtContent>{run('Name')}</w:sdtContent></w:sdt>{run(' and date')}</w:p>",
@@ -248,7 +253,7 @@ def test_damaged_archives_are_refused_or_stay_readable() -> None:
             if "thumbnail" not in info.filename and "styles" not in info.filename:
                 new.writestr(info.filename, old.read(info))
     assert DOCX.matches(stored.getvalue())
-    count_accepted(DOCX, stored.getvalue(), parse)
+    assert count_accepted(DOCX, stored.getvalue(), parse) < 200
 
 
 def test_damaged_texts_are_refused_or_stay_readable() -> None:

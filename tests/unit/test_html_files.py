@@ -163,4 +163,4 @@ def test_time_is_linear(part: str) -> None:
         document.fill_page([rotate(unit.text) for unit in document.units])
         return time.thread_time() - start
 
-    assert seconds(120_000) < 8 * seconds(30_000) + 0.5
+    assert seconds(60_000) < 8 * seconds(15_000) + 0.5

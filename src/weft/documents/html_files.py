@@ -41,7 +41,7 @@ BUTTON_TYPES = frozenset({"button", "reset", "submit"})
 SPACE = " \t\n\f\r"
 SPACES = re.compile(f"[{SPACE}]+")
 CHARSET = re.compile(rb"""<meta[^>]{0,300}?charset\s*=\s*["']?\s*([A-Za-z0-9_-]{1,40})""", re.IGNORECASE)
-WINDOWS_1252_NAMES = frozenset({"ascii", "us-ascii", "iso-8859-1", "iso8859-1", "latin1"})  # as browsers read them
+LATIN_1_NAMES = frozenset({"ascii", "us-ascii", "iso-8859-1", "iso8859-1", "latin1"})
 
 
 class Slot(NamedTuple):
@@ -276,7 +276,9 @@ def open_html(content: bytes, options: DocumentOptions) -> HtmlDocument:
         raise DocumentError(f"is too large: HTML of more than {MAX_HTML_BYTES:,} bytes. Split it.")
     match = CHARSET.search(content[:5000])
     name = match[1].decode().lower() if match else "utf-8"
-    decoded = decode_text(content, "windows-1252" if name in WINDOWS_1252_NAMES else name)
+    if name in LATIN_1_NAMES:  # browsers read it as Windows-1252, XML parsers do not
+        name = "windows-1252" if re.search(rb"[\x80-\x9f]", content) else "iso-8859-1"
+    decoded = decode_text(content, name)
     if "\0" in decoded.text:
         raise DocumentError("has zero bytes, so it is no HTML file. Check the format.")
     return parse_html(decoded.text, options.target, decoded.encoding)
