@@ -1,9 +1,9 @@
 """Weft: sequence-to-sequence models that you can train on a laptop, inspect and serve.
 
 weft.train(["train.en", "train.de"], out="runs/x", minutes=30)
-weft.load("runs/x").translate(["A man sleeps."])[0].text
+weft.load("runs/x").translate("A man sleeps.").text
 weft.finetune("runs/x", ["new.en", "new.de"], out="runs/y", mix=1)
-weft.load(["runs/x", "runs/y"]).translate(["A man sleeps."])[0].text  # an ensemble
+weft.load(["runs/x", "runs/y"]).translate("A man sleeps.").text  # an ensemble
 weft.load_language_model("runs/lm").complete("A man")
 """
 

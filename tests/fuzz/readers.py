@@ -31,7 +31,9 @@ from weft.data.image_files import read_grayscale
 from weft.data.pair_files import Shard, ShardFormat, read_pairs
 from weft.data.text_files import read_lines
 from weft.decoding.constraints.glossary import read_glossary
-from weft.decoding.constraints.request import parse_requests
+from weft.decoding.constraints.request import Request, parse_requests
+from weft.inference.line_sentences import SplitLine, split_line
+from weft.inference.translation import EMPTY_OUTPUT, Translation
 from weft.serve.api_v1 import TranslateRequest
 from weft.serve.auth import read_api_keys
 from weft.serve.dependencies import json_or_form
@@ -39,6 +41,7 @@ from weft.serve.document_split import SplitDocument, split_html, split_text
 from weft.serve.http_errors import ApiError
 from weft.serve.libretranslate import LibreTranslateRequest
 from weft.text.sentences import SentenceSplitter
+from weft.text.span_patterns import SPAN_KINDS
 from weft.text.tokenizer import Tokenizer
 from weft.text.tokenizer_training import BPETokenizerTrainer, UnigramTokenizerTrainer, WordTokenizerTrainer
 
@@ -139,12 +142,19 @@ def keys(folder: Path, content: bytes) -> None:
     assert read_api_keys(write(folder / "keys", content))
 
 
-def document_reader(split: Callable[[str, SentenceSplitter], SplitDocument]) -> Read:
+def split_sentences(request: Request) -> SplitLine:
+    return split_line(request, SentenceSplitter(), SPAN_KINDS)
+
+
+def document_reader(split: Callable[[str], SplitDocument]) -> Read:
     """Split a document into sentences and fill them in again."""
 
+    def copy(request: Request) -> Translation:
+        return Translation(request.text, (EMPTY_OUTPUT._replace(text=request.text),), spans=request.spans)
+
     def read(_folder: Path, content: bytes) -> None:
-        document = split(content.decode("utf-8", "replace"), SentenceSplitter())
-        document.fill(document.sentences)
+        document = split(content.decode("utf-8", "replace"))
+        document.fill([line.join(list(map(copy, line.requests))) for line in document.lines])
 
     return read
 
@@ -259,9 +269,13 @@ def readers() -> Mapping[str, Reader]:
         "picture": Reader(image, image_seeds),
         "keys": Reader(keys, texts(b"# mine\n0123456789abcdef\n\n"), (b"#", b"\n")),
         "text": Reader(
-            document_reader(split_text), texts(b"One. Two!\n\n Mr. Three?\r\n"), (b". ", b"\n", b"\xc2\xa0")
+            document_reader(lambda text: split_text(text, split_sentences)),
+            texts(b"One. Two!\n\n Mr. Three?\r\n"),
+            (b". ", b"\n", b"\xc2\xa0"),
         ),
-        "page": Reader(document_reader(split_html), texts(PAGE), PAGE_WORDS),
+        "page": Reader(
+            document_reader(lambda text: split_html(text, split_sentences, SPAN_KINDS)), texts(PAGE), PAGE_WORDS
+        ),
         "data-json": Reader(run_files.data, lambda _: [run_files.data_seed()], JSON_WORDS),
         "state-json": Reader(run_files.state, lambda _: run_files.state_seeds(), JSON_WORDS),
         "finetune-json": Reader(run_files.finetuning, lambda _: [run_files.finetuning_seed()], JSON_WORDS),

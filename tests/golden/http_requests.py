@@ -27,7 +27,7 @@ def simple(text: Any = CAT, target: str = "de", **others: Any) -> Call:
 
 
 def lines(*texts: Any, model: str = RECURRENT, **others: Any) -> Call:
-    return Call("POST", "/v1/translate", {"lines": list(texts), "model": model, **others})
+    return Call("POST", "/v1/translate", {"lines": list(texts), "model": model, "split": False, **others})
 
 
 def inspect(kind: str, line: Any = CAT, model: str = BLOCKS, **others: Any) -> Call:
@@ -53,7 +53,7 @@ CALLS: dict[str, Call] = {
     "lines with details": lines(
         CAT, beam=4, n_best=3, outputs=["tokens", "alignment", "attention"], top_tokens=2, model=BLOCKS
     ),
-    "lines of paragraphs": lines(f"{CAT}. {TREE}.", paragraphs=True),
+    "lines of paragraphs": lines(f"{CAT}. {TREE}.", split=True),
     "lines with constraints": lines(
         {"text": CAT, "prefix": "li", "include": ["mola", ["flumo", "arbo"]], "exclude": ["un hundo"]},
         {"text": TREE, "vocabulary": ["li", "kaso", "havet"]},

@@ -246,7 +246,7 @@ def with_glossary(file: Path, lines: Sequence[str]) -> list[Request]:
 
 
 def translate(model: Translator, lines: Iterable[str | Request]) -> list[Output]:
-    return [_output(translation) for translation in model.translate(lines)]
+    return [_output(translation) for translation in model.translate(lines, split=False)]
 
 
 def _output(translation: Translation) -> Output:
@@ -284,7 +284,7 @@ def calibrate(run: Path, files: Sequence[Path], chrf: float) -> tuple[float, flo
     model = load_translator(run, device="cpu")
     found = calibrate_model(model, find_model(run), files, QualityCriterion(chrf))
     lines = files[0].read_text("utf-8").splitlines()[:8]
-    translations = load_translator(run, device="cpu").translate(lines)
+    translations = load_translator(run, device="cpu").translate(lines, split=False)
     return found.good, found.error, [translation.confidence for translation in translations]
 
 
@@ -292,7 +292,7 @@ def rerank(
     model: Translator, lines: Sequence[str], scorers: Sequence[Path], weights: Sequence[float] | None, alpha: float
 ) -> list[list[tuple[str, Sequence[float], float]]]:
     """Rerank the n-best lists of a model: for each hypothesis its text, the score of each model, and the sum."""
-    lists = [format_line(translation, as_json=True) for translation in model.translate(lines)]
+    lists = [format_line(translation, as_json=True) for translation in model.translate(lines, split=False)]
     reranker = make_reranker([load_scorer(path, "cpu") for path in scorers], weights, alpha)
     return [
         [(found.alternative["text"], found.scores, found.total) for found in line.ranked]

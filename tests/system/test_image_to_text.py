@@ -127,8 +127,8 @@ def test_unreadable_image_is_reported_with_its_line(folder: Path) -> None:
     typed = weft("translate", folder / "run", stdin=b"hello\n")
     assert (typed.code, typed.out) == (2, b"")
     assert "line 1: hello: there is no such file" in typed.err
-    paragraphs = weft("translate", folder / "run", folder / "names.txt", "--paragraphs")
-    assert "reads images, which have no sentences" in paragraphs.err
+    with_text = weft("translate", folder / "run", folder / "names.txt", "--no-split", "--protect", "urls")
+    assert "this model reads images: omit --protect, --no-split, which are for text" in with_text.err
     gates = weft("inspect", "gates", folder / "run", folder / "valid" / "4.png", "--output", folder / "x.png")
     assert gates.code == 2
     assert "this model reads images, and this figure is about text" in gates.err

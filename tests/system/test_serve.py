@@ -153,7 +153,7 @@ def test_v1_translate_returns_the_requested_outputs(
 ) -> None:
     response = server.post("/v1/translate", {"lines": sentences}).json()
     assert [line["text"] for line in response["lines"]] == [expected["de"][sentence] for sentence in sentences]
-    body = {"lines": sentences, "model": "bahdanau", "beam": 4, "n_best": 3, "top_tokens": 2}
+    body = {"lines": sentences, "model": "bahdanau", "beam": 4, "n_best": 3, "top_tokens": 2, "split": False}
     response = server.post("/v1/translate", {**body, "outputs": ["tokens", "alignment", "attention"]}).json()
     options = ("--json", "--beam", "4", "--n-best", "3", "--top-tokens", "2", "--attention")
     records = [json.loads(line) for line in weft("translate", runs["bahdanau"], corpus / "test.src", *options).lines]
@@ -164,7 +164,7 @@ def test_v1_translate_returns_the_requested_outputs(
     TranslateResponse.model_validate(response)
 
 
-def test_lines_may_have_constraints_and_paragraphs(
+def test_lines_may_have_constraints_and_several_sentences(
     server: Server, sentences: list[str], expected: dict[str, dict[str, str]]
 ) -> None:
     lines = [{"text": sentences[0], "include": ["brava"], "exclude": ["kato"]}, sentences[1]]
@@ -176,9 +176,9 @@ def test_lines_may_have_constraints_and_paragraphs(
     assert "brava" in response["lines"][0]["text"]
     TranslateResponse.model_validate(response)
     text = f"- {sentences[0]}"
-    response = server.post("/v1/translate", {"lines": [text, ""], "paragraphs": True}).json()
+    response = server.post("/v1/translate", {"lines": [text, ""]}).json()
     assert response["lines"][0]["text"] == f"- {expected['de'][sentences[0]]}"
-    assert response["lines"][1] == {"source": "", "text": "", "sentences": []}
+    assert [[sentence["source"] for sentence in line["sentences"]] for line in response["lines"]] == [[text], []]
     TranslateResponse.model_validate(response)
 
 
@@ -231,7 +231,7 @@ INVALID_REQUESTS: list[tuple[str, Any, int, str]] = [
     ("/v1/translate", {"lines": ["a", {"text": "a", "exclude": ["b" * 1999]}]}, 400, "characters: 2001, and"),
     ("/v1/stream", {"line": {"text": "a", "prefix": "b", "vocabulary": ["c" * 1999]}}, 400, "characters: 2001, and"),
     ("/v1/translate", {"lines": ["a", {"text": "a", "include": ["b"], "exclude": ["b"]}]}, 409, "line 2: "),
-    ("/v1/translate", {"lines": [{"text": "a", "prefix": "b"}], "paragraphs": True}, 409, "paragraphs"),
+    ("/v1/translate", {"lines": ["a"], "paragraphs": True}, 400, "paragraphs: Extra inputs"),
     ("/v1/stream", {"line": {"text": "a", "protect": ["urls"]}}, 409, "protect"),
     ("/v1/stream", {"line": "a", "model": "none"}, 404, "transformer"),
     ("/v1/inspect/words", {"line": ""}, 409, "the sentence is empty"),

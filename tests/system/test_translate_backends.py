@@ -48,10 +48,10 @@ def test_backends_agree(runs: dict[str, Path], corpus: Path) -> None:
         assert with_auto.lines == with_torch.lines
 
 
-def test_backends_agree_on_paragraphs_and_long_lines(runs: dict[str, Path], tmp_path: Path) -> None:
+def test_backends_agree_on_several_sentences_and_long_lines(runs: dict[str, Path], tmp_path: Path) -> None:
     source = tmp_path / "in"
     source.write_text("- the cat sees a dog. a dog has the cat.\n\n" + "the red cat " * 40 + "\n", "utf-8")
-    for options in ([], ["--paragraphs"]):
+    for options in ([], ["--no-split"]):
         with_auto, with_torch = (
             weft("translate", runs["transformer"], source, *options, "--backend", backend)
             for backend in ("auto", "torch")

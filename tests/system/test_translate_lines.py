@@ -14,7 +14,7 @@ from system.commands import Result, weft
 from weft.checkpoints.trained_model import TrainedModel, model_weights, save_model
 from weft.config.recipe import load_recipe
 from weft.config.registry import REGISTRY
-from weft.inference.translation_io import write_translations
+from weft.inference.translation_io import read_input_lines, write_translations
 from weft.inference.translator import Translator
 from weft.models.build import build_model
 from weft.text.text_config import codec_trainers
@@ -88,7 +88,7 @@ def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("tokenizer_type", REGISTRY[TokenizerTrainer])
 def test_every_line_gives_exactly_one_line(tokenizer_type: str) -> None:
     model = translator(tokenizer_type)
-    translations = model.translate(UNUSUAL_LINES)
+    translations = model.translate(UNUSUAL_LINES, split=False)
     assert [translation.source for translation in translations] == UNUSUAL_LINES
     assert not any("\n" in translation.text for translation in translations)
     assert all(translation.text == "" for translation in translations if not translation.source.strip())
@@ -103,7 +103,7 @@ def test_every_line_gives_exactly_one_line(tokenizer_type: str) -> None:
 @pytest.mark.parametrize("family", toys.FAMILIES)
 def test_translation_does_not_depend_on_the_batch(family: str) -> None:
     model = translator(family=family)
-    translations = model.translate(UNUSUAL_LINES)
+    translations = model.translate(UNUSUAL_LINES, split=False)
     texts = [translation.text for translation in translations]
     assert texts[0] == texts[-1]
     assert translations[0].score == pytest.approx(translations[-1].score, abs=1e-9)
@@ -129,7 +129,7 @@ def test_any_text_is_translated_from_a_file(
     folder = tmp_path_factory.mktemp("lines")
     source, output = folder / "in.txt", folder / "out.txt"
     source.write_bytes("".join(line + "\n" for line in lines).encode())
-    write_translations(byte_translator, source, output, as_json=False)
+    write_translations(byte_translator.for_text(), read_input_lines(source), output, as_json=False)
     assert output.read_bytes().count(b"\n") == len(lines)
 
 
@@ -139,52 +139,62 @@ def test_predicted_newline_does_not_end_a_line(tmp_path: Path) -> None:
     assert model.trained.model.head.bias is not None
     model.trained.model.head.bias.data[newline] = 1e6
     (tmp_path / "in.txt").write_bytes(b"one\ntwo\n")
-    write_translations(model, tmp_path / "in.txt", tmp_path / "out.txt", as_json=False)
+    write_translations(model.for_text(), read_input_lines(tmp_path / "in.txt"), tmp_path / "out.txt", as_json=False)
     first, second, rest = (tmp_path / "out.txt").read_bytes().split(b"\n")
     assert set(first + second) == set(b" ")
     assert rest == b""
 
 
-def test_paragraphs_keep_the_number_of_lines(byte_translator: Translator) -> None:
+def test_text_keeps_the_number_of_lines(byte_translator: Translator) -> None:
     for language in ("en", "fr", "zh"):
         text = byte_translator.translate_text("\n".join(UNUSUAL_LINES), language)
         assert text.count("\n") == len(UNUSUAL_LINES) - 1
         assert byte_translator.translate_text(text + " ", language).endswith(" ")
 
 
-def test_line_of_a_single_sentence_is_translated_as_without_paragraphs(byte_translator: Translator) -> None:
+def test_line_of_a_single_sentence_is_translated_as_without_splitting(byte_translator: Translator) -> None:
     assert byte_translator.translate_text("\n".join(TRAINING_LINES)).split("\n") == [
-        translation.text for translation in byte_translator.translate(TRAINING_LINES)
+        translation.text for translation in byte_translator.translate(TRAINING_LINES, split=False)
     ]
 
 
-def test_command_translates_paragraphs(model_folder: Path, tmp_path: Path) -> None:
+def test_command_splits_lines_into_sentences(model_folder: Path, tmp_path: Path) -> None:
     source, output = tmp_path / "in.txt", tmp_path / "out.txt"
     source.write_bytes(f"  - The cat.  The dog. \n\n> The cat.\r\n{LONG}. The dog.".encode())
     cat, dog = (weft("translate", model_folder, stdin=line).lines[0] for line in (b"The cat.", b"The dog."))
-    result = weft("translate", model_folder, source, "--paragraphs")
+    result = weft("translate", model_folder, source)
     first, *others = result.lines
     assert (result.code, first, others[:2]) == (0, f"  - {cat}  {dog} ", ["", f"> {cat}"])
-    assert result.err == f"weft: sentences longer than {LIMIT} tokens were truncated, in 1 line: 4\n"
-    assert weft("translate", model_folder, "--paragraphs", "--language", "en-GB", stdin=source.read_bytes()) == result
-    assert weft("translate", model_folder, source, "--paragraphs", "--output", output).err == result.err
+    assert result.err == f"weft: sources longer than {LIMIT} tokens were truncated, in 1 line: 4\n"
+    assert weft("translate", model_folder, "--language", "en-GB", stdin=source.read_bytes()) == result
+    assert weft("translate", model_folder, source, "--output", output).err == result.err
     assert output.read_bytes() == result.out
 
 
-def test_paragraphs_are_printed_as_json(model_folder: Path) -> None:
+def test_sentences_are_printed_as_json(model_folder: Path) -> None:
     content = b"  - The cat.  The dog. \n\n"
-    rows = [json.loads(line) for line in weft("translate", model_folder, "--paragraphs", "--json", stdin=content).lines]
+    rows = [json.loads(line) for line in weft("translate", model_folder, "--json", stdin=content).lines]
     plain = [
         json.loads(line) for line in weft("translate", model_folder, "--json", stdin=b"The cat.\nThe dog.\n").lines
     ]
     assert [row["source"] for row in rows] == ["  - The cat.  The dog. ", ""]
-    assert [row["text"] for row in rows] == weft("translate", model_folder, "--paragraphs", stdin=content).lines
-    assert [[sentence["text"] for sentence in row["sentences"]] for row in rows] == [
-        [record["text"] for record in plain],
-        [],
-    ]
-    assert all(row.keys() == {"source", "text", "sentences"} for row in rows)
+    assert [row["text"] for row in rows] == weft("translate", model_folder, stdin=content).lines
+    assert [sentence["text"] for sentence in rows[0]["sentences"]] == [record["text"] for record in plain]
+    assert rows[0].keys() == {*plain[0].keys(), "sentences"}
+    assert rows[1].keys() <= plain[0].keys()
     assert all(sentence.keys() == plain[0].keys() for sentence in rows[0]["sentences"])
+
+
+def test_argument_may_be_a_text(model_folder: Path, tmp_path: Path) -> None:
+    text = "The cat. The dog."
+    expected = weft("translate", model_folder, stdin=text.encode())
+    assert weft("translate", model_folder, text) == weft("translate", model_folder, "--text", text) == expected
+    (tmp_path / text).write_text("The dog.\n", "utf-8")
+    assert weft("translate", model_folder, tmp_path / text) == weft("translate", model_folder, stdin=b"The dog.\n")
+    assert len(weft("translate", model_folder, "--text", "").lines) == 1
+    for missing in ("none.txt", "my none.txt", "folder/my file", "word"):
+        result = weft("translate", model_folder, missing)
+        assert (result.code, "there is no such file" in result.err) == (2, True)
 
 
 def summary(result: Result) -> tuple[int, int, str]:
@@ -195,16 +205,16 @@ def test_command_keeps_the_lines_and_reports_the_truncated(model_folder: Path, t
     content = "\n".join(UNUSUAL_LINES).encode()  # no newline after the last line
     source, output = tmp_path / "in.txt", tmp_path / "out.txt"
     source.write_bytes(content)
-    from_file = weft("translate", model_folder, source)
+    from_file = weft("translate", model_folder, "--no-split", source)
     assert (from_file.code, len(from_file.lines)) == (0, len(UNUSUAL_LINES))
     numbers = from_file.err.removesuffix("\n").rpartition(": ")[2].split(", ")
     assert {"5", "6"} <= set(numbers)
     assert from_file.err.startswith(
         f"weft: sources longer than {LIMIT} tokens were truncated, in {len(numbers)} lines: "
     )
-    assert weft("translate", model_folder, stdin=content) == from_file
-    assert weft("translate", model_folder, stdin=content + b"\n") == from_file
-    assert weft("translate", model_folder, source, "--output", output).err == from_file.err
+    assert weft("translate", model_folder, "--no-split", stdin=content) == from_file
+    assert weft("translate", model_folder, "--no-split", stdin=content + b"\n") == from_file
+    assert weft("translate", model_folder, "--no-split", source, "--output", output).err == from_file.err
     assert output.read_bytes() == from_file.out
     assert weft("evaluate", model_folder, source, source, "--metric", "exact").err == from_file.err
 

@@ -17,7 +17,6 @@ from unit.test_search import Toy
 from unit.translators import SENTENCE, untrained_translator
 from weft.checkpoints.trained_model import TrainedModel
 from weft.config.inference_config import DecodingConfig
-from weft.core.codec import Codec
 from weft.core.errors import UserError
 from weft.core.special_tokens import BOS, EOS
 from weft.core.state import Hypothesis
@@ -38,7 +37,7 @@ from weft.decoding.constraints.word_boundaries import contains_phrase, phrase_oc
 from weft.decoding.greedy import GreedySearch
 from weft.decoding.search import FrameDecoder, Search
 from weft.inference.capabilities import check_settings
-from weft.inference.translation_io import write_translations
+from weft.inference.translation_io import read_input_lines, write_translations
 from weft.inference.translator import Translator
 from weft.text.tokenizer_training import (
     BPETokenizerTrainer,
@@ -333,7 +332,7 @@ def test_requests_are_read_from_json_lines() -> None:
         Request("a", vocabulary=("f",)),
     ]
     nothing = '{"text": "a", "include": [], "exclude": [], "protect": [], "vocabulary": null}'
-    assert list(parse_requests([nothing])) == [Request("a")]
+    assert list(parse_requests([nothing])) == [Request("a", protect=())]
 
 
 def write_glossary(folder: Path, text: str) -> Glossary:
@@ -438,15 +437,6 @@ def test_models_without_constraint_support_are_rejected(tmp_path: Path) -> None:
             DecodingConfig(no_repeat_ngram_size=2),
             [],
         )
-    image_model = model.trained._replace(source_tokenizer=cast(Codec, SimpleNamespace(modality="image")))
-    with pytest.raises(UserError, match="reads images"):
-        write_translations(
-            replace(model, trained=image_model),
-            tmp_path / "x",
-            None,
-            as_json=False,
-            request_reader=RequestReader(as_json=True),
-        )
 
 
 def test_lines_with_unmet_constraints_are_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -457,8 +447,9 @@ def test_lines_with_unmet_constraints_are_reported(tmp_path: Path, capsys: pytes
         {"text": "a cat", "include": ["dog"]},
     ]
     source.write_text("".join(json.dumps(request) + "\n" for request in requests), "utf-8")
+    lines, reader = read_input_lines(source), RequestReader(as_json=True)
     write_translations(
-        make_translator(BeamSearch(size=2)), source, output, as_json=True, request_reader=RequestReader(as_json=True)
+        make_translator(BeamSearch(size=2)).for_text(), lines, output, as_json=True, request_reader=reader
     )
     records = [json.loads(line) for line in output.read_text("utf-8").split("\n")[:-1]]
     assert "constraints" not in records[0]

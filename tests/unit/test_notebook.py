@@ -203,9 +203,7 @@ def test_translation_without_words_has_no_table(translation: Translation, messag
     assert "<table" not in html
 
 
-def test_line_split_at_protected_spans_is_displayed_by_tokens(translator: Translator) -> None:
-    [translation] = translator.translate([Request("the cat https://a.b/c sees", protect=("urls",))])
-    assert translation.protected[0].method == "split"
-    elements = displayed(translation)
-    assert "https://a.b/c" in columns(elements)
-    assert any("joined from parts" in word for word in elements.words)
+def test_line_of_several_sentences_is_displayed_sentence_by_sentence(translator: Translator) -> None:
+    translation = translator.translate("the cat sees. the dog sees.")
+    line = replace(translation, sentences=(translation, translation))
+    assert line._repr_html_() == 2 * translation._repr_html_()

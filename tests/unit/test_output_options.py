@@ -26,7 +26,7 @@ from weft.decoding.length_penalty import GNMTLengthPenalty, WordReward
 from weft.inference.capabilities import attention_obstacle, check_output_options
 from weft.inference.loader import load_translator
 from weft.inference.postprocessor import OutputOptions, Postprocessor
-from weft.inference.translation_io import write_translations
+from weft.inference.translation_io import read_input_lines, write_translations
 from weft.inference.translator import Translator
 from weft.text.tokenizer import Tokenizer
 from weft.text.tokenizer_training import (
@@ -269,7 +269,9 @@ def test_alignments_are_written_to_a_file(tmp_path: Path) -> None:
     outputs = parse_output_options(trained, json=True, alignments=tmp_path / "rows")
     translator = load_translator(folder)
     translator = Translator(translator.trained, BeamSearch(size=2), translator.settings, output_options=outputs)
-    write_translations(translator, source, tmp_path / "out", as_json=True, alignments=tmp_path / "rows")
+    write_translations(
+        translator.for_text(), read_input_lines(source), tmp_path / "out", as_json=True, alignments=tmp_path / "rows"
+    )
     rows = (tmp_path / "rows").read_text("utf-8").split("\n")[:-1]
     records = [json.loads(line) for line in (tmp_path / "out").read_text("utf-8").split("\n")[:-1]]
     assert len(rows) == 3

@@ -164,7 +164,7 @@ def test_line_with_required_phrases_is_one_sentence() -> None:
 
 
 def test_error_names_the_line_not_the_sentence() -> None:
-    with pytest.raises(UserError, match="^line 3: is refused"):
+    with pytest.raises(UserError, match=r"^line 3: is refused"):
         translated(["One. Two. Three.", "--", "error"])
 
 

@@ -39,7 +39,9 @@ class _View(NamedTuple):
 
 
 def translation_html(translation: Translation) -> str:
-    """Return the translation as HTML, as far as its details are known."""
+    """Return the translation as HTML, as far as its details are known; that of a line sentence by sentence."""
+    if translation.sentences:
+        return "".join(map(translation_html, translation.sentences))
     best, view = translation.alternatives[0], _View()
     if best.tokens:
         view = _token_view(translation) if translation.analysis is None else _word_view(translation.analysis, best)

@@ -40,10 +40,9 @@ def has_tag_tokens(source: Codec, target: Tokenizer) -> bool:
 
 
 def _encodes_tags(tokenizer: Tokenizer) -> bool:
-    rows = tokenizer.encode([f"a{tag}" for tag in TAGS])
-    (start,) = tokenizer.encode(["a"])
-    tags = {tuple(row[len(start) :] if tokenizer.order == "forward" else row[: -len(start)]) for row in rows}
-    return len(tags) == len(TAGS) and all(len(tag) == 1 and tag[0] != tokenizer.unknown_id for tag in tags)
+    start, row = (tokenizer.reorder(row) for row in tokenizer.encode(["a", "a" + "".join(TAGS)]))
+    tags = set(row[len(start) :]) - {tokenizer.unknown_id}
+    return len(row) == len(start) + len(TAGS) and len(tags) == len(TAGS)
 
 
 class OffsetMap:

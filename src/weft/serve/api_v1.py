@@ -52,7 +52,9 @@ class LineRequest(BaseModel):
     vocabulary: Annotated[
         list[Phrase] | None, Field(min_length=1, description="Only tokens of these phrases may be used.")
     ] = None
-    protect: Annotated[list[SpanKind], Field(description="Kinds of spans to copy unchanged.")] = []
+    protect: Annotated[
+        list[SpanKind] | None, Field(description="Kinds of spans to carry over; by default those of the model.")
+    ] = None
 
     @property
     def longest_list(self) -> int:

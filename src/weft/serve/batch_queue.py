@@ -49,10 +49,20 @@ class JobCancelledError(Exception):
 
 
 class TranslationJob:
-    """The lines of one request. It is created in the event loop; results may come from any thread, in any order."""
+    """The sentences of one request. It is created in the event loop; results may come from any thread, in any order.
 
-    def __init__(self, requests: Sequence[Request], options: DecodeOptions, on_prefix: PrefixCallback | None = None):
+    line_numbers: of the lines that the sentences belong to, from 0, for errors.
+    """
+
+    def __init__(
+        self,
+        requests: Sequence[Request],
+        options: DecodeOptions,
+        on_prefix: PrefixCallback | None = None,
+        line_numbers: Sequence[int] | None = None,
+    ):
         self.requests = tuple(requests)
+        self.line_numbers = range(len(self.requests)) if line_numbers is None else line_numbers
         self.options = options
         self.on_prefix = on_prefix
         self.is_cancelled = False
@@ -197,7 +207,7 @@ class BatchQueue:
             if not isinstance(error, UserError):
                 LOGGER.exception("a batch of %d lines failed", len(batch))
             if len(batch) == 1:
-                batch[0].job.fail(_line_error(error, batch[0].position))
+                batch[0].job.fail(_line_error(error, batch[0].job.line_numbers[batch[0].position]))
                 return
             for line in batch:
                 if not line.job.is_cancelled:
@@ -207,8 +217,8 @@ class BatchQueue:
             line.job.set_result(line.position, translation)
 
 
-def _line_error(error: Exception, position: int) -> ApiError:
+def _line_error(error: Exception, number: int) -> ApiError:
     """Report the user's mistakes with the number of the line; hide anything else, which is the server's fault."""
     if isinstance(error, UserError):
-        return conflict_error(f"line {position + 1}: {str(error).removeprefix('line 1: ')}")
+        return conflict_error(f"line {number + 1}: {str(error).removeprefix('line 1: ')}")
     return ApiError(500, "The translation failed: internal server error.")

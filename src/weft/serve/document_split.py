@@ -227,7 +227,8 @@ def _marked_block(block: Sequence[HtmlSegment], kinds: Sequence[SpanKind]) -> Ma
 
 
 def _escape_text(text: str) -> str:
-    return escape(text, quote=False)
+    """Escape a text as HTML is serialized: &, <, > and no-break spaces."""
+    return escape(text, quote=False).replace("\u00a0", "&nbsp;")
 
 
 def _unescape(text: str) -> str:

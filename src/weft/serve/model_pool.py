@@ -124,10 +124,14 @@ class ServedModel:
         return self._loaded.waiting
 
     def put(
-        self, requests: Sequence[Request], options: DecodeOptions, on_prefix: PrefixCallback | None = None
+        self,
+        requests: Sequence[Request],
+        options: DecodeOptions,
+        on_prefix: PrefixCallback | None = None,
+        line_numbers: Sequence[int] | None = None,
     ) -> TranslationJob:
-        """Accept these lines. Raise ApiError if too many wait already."""
-        job = TranslationJob(requests, options, on_prefix)
+        """Accept these sentences. Raise ApiError if too many wait already."""
+        job = TranslationJob(requests, options, on_prefix, line_numbers)
         self._loaded.put(job)
         self._metrics.characters.labels(self.name).inc(sum(len(request.text) for request in requests))
         return job
@@ -156,8 +160,10 @@ class ServedModel:
 
     async def translate(self, lines: Sequence[SplitLine], options: DecodeOptions) -> list[Translation]:
         """Translate lines; all their sentences are in one job."""
-        requests = [request for line in lines for request in line.requests]
-        translated = iter(await self.finish(self.put(requests, options)))
+        sentences = [(number, request) for number, line in enumerate(lines) for request in line.requests]
+        numbers = [number for number, _ in sentences]
+        job = self.put([request for _, request in sentences], options, line_numbers=numbers)
+        translated = iter(await self.finish(job))
         return [line.join([next(translated) for _ in line.sentences]) for line in lines]
 
     async def inspect(self, task: InspectionTask, options: DecodeOptions) -> str:

@@ -11,6 +11,7 @@ from weft.core.errors import UserError
 
 LANGUAGE_CODE = re.compile(r"([A-Za-z]{2,3})([-_][A-Za-z0-9]{2,8})*")  # group 1: without script and region
 WHITESPACE = re.compile(r"\s")
+SURROGATE = re.compile("[\ud800-\udfff]")
 # The start of a line in an e-mail, a list or an article: "    ", "> ", "- ", "* ", "## ", "1. ", "2) ".
 LINE_PREFIX = re.compile(r"\A\s*(>\s*|([-*+•]|#{1,6}|[0-9]{1,3}[.)])(\s+|\Z))*")
 LAST_NUMBER = re.compile(r"[0-9]{1,3}\.\s+\Z")  # of a prefix: a list number or an ordinal
@@ -76,7 +77,8 @@ class SentenceSplitter:
 
     def _segments(self, text: str) -> Iterator[str]:
         """Cut the text at sentencex's boundaries; the segments always add up to the text."""
-        plain = WHITESPACE.sub(" ", text)  # sentencex panics at a full stop after a multi-byte space: "B\u00a0."
+        plain = SURROGATE.sub("\ufffd", text)  # JSON may contain lone surrogates, sentencex takes UTF-8
+        plain = WHITESPACE.sub(" ", plain)  # sentencex panics at a full stop after a multi-byte space: "B\u00a0."
         parts = list(segment(self.language, plain))
         if "".join(parts) != plain:
             yield text

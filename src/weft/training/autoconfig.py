@@ -181,7 +181,19 @@ def choose_text_settings(inputs: AutoconfigInputs) -> list[SettingChoice]:
         SettingChoice("train.schedule", warmup_stable_decay(4e-3, warmup), warmup_reason),
         *validation_settings(inputs, updates, metrics_for(target), validation_reason, search="greedy"),
         _search_setting(target),
+        *_split_setting(profile),
     ]
+
+
+def _split_setting(profile: CorpusProfile) -> list[SettingChoice]:
+    """Return the setting that keeps lines whole, unless lines are single sentences."""
+    reason = None
+    if "sentences" not in (profile.source.kind, profile.target.kind):
+        reason = f"lines of {profile.source.kind} are not split into sentences"
+    elif profile.source.several_sentences > 0.5:
+        share = round(100 * profile.source.several_sentences)
+        reason = f"{share}% of the training lines have several sentences, so that lines are translated whole"
+    return [] if reason is None else [SettingChoice("translate.split_sentences", False, reason)]
 
 
 def choose_transformer_size(inputs: AutoconfigInputs) -> tuple[TransformerSize, int]:

@@ -10,10 +10,12 @@ from itertools import chain
 from typing import Literal
 
 from weft.core.seeds import reservoir_sample
+from weft.text.sentences import SentenceSplitter
 
 LineKind = Literal["sentences", "words", "symbols"]
 
 PROFILE_SAMPLE = 10_000  # pairs; all are counted
+SPLIT_SAMPLE = 500  # lines that are split into sentences, which is slow
 SPACELESS_SCRIPTS = ("CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR")  # prefixes of Unicode names
 
 
@@ -27,6 +29,7 @@ class SideProfile:
     uses_per_word: float
     spaceless: float  # share of letters from scripts without spaces between words
     alphabet: frozenset[str]
+    several_sentences: float = 0.0  # share of lines with more than one sentence
 
     @property
     def kind(self) -> LineKind:
@@ -81,5 +84,11 @@ def _profile_side(lines: Sequence[str]) -> SideProfile:
         distinct_words=len(words),
         uses_per_word=words.total() / max(1, len(words)),
         spaceless=spaceless / max(1, alphabet.total()),
+        several_sentences=_share_of_several_sentences(lines[:SPLIT_SAMPLE]),
         alphabet=frozenset(letter for letter, count in alphabet.items() if count >= alphabet.total() / 10_000),
     )
+
+
+def _share_of_several_sentences(lines: Sequence[str]) -> float:
+    splitter = SentenceSplitter()
+    return sum(len(splitter(line).sentences) > 1 for line in lines) / len(lines)

@@ -112,8 +112,9 @@ def request_from_dict(node: dict[str, Any]) -> Request:
         raise UserError(f'"ordered" must be true or false, got {quote(ordered)}')
     if ordered and not include:
         raise UserError('"ordered" needs phrases in "include", which is missing')
+    protect = None if node.get("protect") is None else _phrases_field(node, "protect")
     try:
-        kinds = None if node.get("protect") is None else parse_span_kinds(_phrases_field(node, "protect"))
+        kinds = None if protect is None else parse_span_kinds(protect)
     except UserError as error:
         raise UserError(f'"protect": {error}') from error
     return Request(
