@@ -1,4 +1,4 @@
-"""Entries of PO files: messages are read without header, fuzzy and obsolete ones, strings are written as gettext does."""
+"""Entries of PO files: which messages are read, and how strings are written."""
 
 import pytest
 

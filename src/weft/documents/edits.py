@@ -13,7 +13,7 @@ class Edits(Generic[AnyStr]):
     """
 
     def __init__(self, content: AnyStr):
-        self._content = content
+        self._content: AnyStr = content
         self._firsts: list[int] = []
         self._edits: list[tuple[int, AnyStr]] = []  # end and replacement, sorted by `first`
 

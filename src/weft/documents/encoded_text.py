@@ -1,10 +1,10 @@
-"""Text files as documents: decoding with their byte order mark, line ends, and replacement of parts."""
+"""Text without declared encoding: its byte order mark, its lines, and the markup around a text."""
 
 from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from weft.documents.document import DocumentError
@@ -31,22 +31,6 @@ class EncodedText(NamedTuple):
     def encode(self, text: str) -> bytes:
         """Return the bytes of another text in the same encoding."""
         return self.mark + text.encode(self.encoding)
-
-    def replace(self, replacements: Iterable[Replacement]) -> str:
-        """Return the text with some of its parts replaced; they do not overlap."""
-        pieces, reached = list[str](), 0
-        for first, end, text in sorted(replacements):
-            pieces += [self.text[reached:first], text]
-            reached = end
-        return "".join([*pieces, self.text[reached:]])
-
-
-class Replacement(NamedTuple):
-    """A new text for the characters from `first` to before `end`."""
-
-    first: int
-    end: int
-    text: str
 
 
 class Line(NamedTuple):

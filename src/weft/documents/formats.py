@@ -7,6 +7,7 @@ from pathlib import PurePath
 
 from weft.core.errors import UserError
 from weft.core.formatting import did_you_mean, quote
+from weft.documents.android_strings import ANDROID_FORMAT
 from weft.documents.apple_strings import STRINGS_FORMAT
 from weft.documents.document import DocumentFormat
 from weft.documents.docx_files import DOCX
@@ -25,6 +26,7 @@ FORMATS: tuple[DocumentFormat, ...] = (
     TMX,
     JSON_FORMAT,
     STRINGS_FORMAT,
+    ANDROID_FORMAT,
     PROPERTIES_FORMAT,
     SRT_FORMAT,
     VTT_FORMAT,
@@ -34,7 +36,7 @@ FORMATS: tuple[DocumentFormat, ...] = (
 )
 BINARY_FORMATS = frozenset({"docx"})  # not for a terminal
 COMPRESSED_SUFFIXES = (".gz", ".bz2", ".xz")
-RECOGNIZED = ("po", "xliff", "tmx", "srt", "vtt", "html")  # by their content, in files whose suffix tells nothing
+RECOGNIZED = ("po", "xliff", "tmx", "srt", "vtt", "android", "html")  # by their content, in files whose suffix tells nothing
 GENERAL_SUFFIXES = ("", ".txt", ".text", ".xml")
 UNSUPPORTED_SUFFIXES: Mapping[str, str] = {  # what to do instead
     ".doc": "Save it as .docx",

@@ -41,7 +41,7 @@ BUTTON_TYPES = frozenset({"button", "reset", "submit"})
 SPACE = " \t\n\f\r"
 SPACES = re.compile(f"[{SPACE}]+")
 CHARSET = re.compile(rb"""<meta[^>]{0,300}?charset\s*=\s*["']?\s*([A-Za-z0-9_-]{1,40})""", re.IGNORECASE)
-WINDOWS_1252_NAMES = frozenset({"ascii", "us-ascii", "iso-8859-1", "iso8859-1", "latin1"})  # as browsers read them
+LATIN_1_NAMES = frozenset({"ascii", "us-ascii", "iso-8859-1", "iso8859-1", "latin1"})
 
 
 class Slot(NamedTuple):
@@ -202,10 +202,11 @@ class _HtmlReader:
 
     def _finish_unit(self) -> None:
         """Add the unit of the pieces so far, without white space and tags around it."""
-        first, end = trim_edges([piece.content for piece in self._pieces], lambda index: self._pieces[index].is_word)
+        texts = [_text(piece) for piece in self._pieces]
+        first, end = trim_edges(texts, lambda index: self._pieces[index].is_word)
         pieces = _strip_texts(self._pieces[first:end])
         self._pieces = []
-        texts = [p.content if isinstance(p.content, Tag) else _collapse(p.content) for p in pieces]
+        texts = [_text(piece) for piece in pieces]
         if has_text(texts):
             ranges = [(piece.first, piece.end) for piece in pieces if isinstance(piece.content, Tag)]
             unit = Unit(mark_tags(texts), f"line {self._line_number(pieces[0].first)}")
@@ -244,8 +245,8 @@ def _language_place(tag: HtmlToken, attributes: Mapping[str, HtmlAttribute]) -> 
     return HtmlAttribute(" lang=", "", tag.rest, tag.rest)
 
 
-def _collapse(raw: str) -> str:
-    return unescape_html(SPACES.sub(" ", raw))
+def _text(piece: _Piece) -> str | Tag:
+    return piece.content if isinstance(piece.content, Tag) else unescape_html(SPACES.sub(" ", piece.content))
 
 
 def _strip_texts(pieces: list[_Piece]) -> list[_Piece]:
@@ -275,7 +276,9 @@ def open_html(content: bytes, options: DocumentOptions) -> HtmlDocument:
         raise DocumentError(f"is too large: HTML of more than {MAX_HTML_BYTES:,} bytes. Split it.")
     match = CHARSET.search(content[:5000])
     name = match[1].decode().lower() if match else "utf-8"
-    decoded = decode_text(content, "windows-1252" if name in WINDOWS_1252_NAMES else name)
+    if name in LATIN_1_NAMES:  # browsers read it as Windows-1252, XML parsers do not
+        name = "windows-1252" if re.search(rb"[\x80-\x9f]", content) else "iso-8859-1"
+    decoded = decode_text(content, name)
     if "\0" in decoded.text:
         raise DocumentError("has zero bytes, so it is no HTML file. Check the format.")
     return parse_html(decoded.text, options.target, decoded.encoding)

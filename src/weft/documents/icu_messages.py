@@ -32,8 +32,7 @@ def find_message_ranges(message: str) -> list[MessageRange] | None:
     match = ARGUMENT.match(message.strip())
     if match is None:
         return None
-    ranges = _Branches(message).read(len(message) - len(message.lstrip()), len(message.rstrip()), False, 0)
-    return ranges
+    return _Branches(message).read(len(message) - len(message.lstrip()), len(message.rstrip()), False, 0)
 
 
 class _Branches:

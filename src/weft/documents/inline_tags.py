@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 from weft.text.marked_text import MarkedText, partner_indices
 from weft.text.span_patterns import Span, SpanRole
+
+ROLES: tuple[SpanRole, ...] = get_args(SpanRole)
 
 
 class Tag(NamedTuple):
@@ -49,15 +51,19 @@ def match_tags(source: MarkedText, translation: MarkedText) -> list[str | int]:
     """
     if not translation.text.strip():
         raise ValueError("the translation is empty")
+    texts = {span.text for span in source.spans}
     partners, waiting = partner_indices(source.spans), defaultdict[tuple[str, str], deque[int]](deque)
     for index, span in enumerate(source.spans):
         waiting[span.role, span.text].append(index)
     parts, opened = list[str | int](), list[int]()
     for part in translation.parts():
-        indices = None if isinstance(part, str) else waiting[part.role, part.text]
-        if not indices:
+        if isinstance(part, str) or part.text not in texts:
             parts.append(part if isinstance(part, str) else part.text)
             continue
+        # A pair around several sentences is translated as single tags, so another role is possible.
+        indices = next((found for role in (part.role, *ROLES) if (found := waiting[role, part.text])), None)
+        if indices is None:
+            raise ValueError("the translation has an inline tag more often than the source")
         index = indices.popleft()
         role = source.spans[index].role
         if role == "open":

@@ -25,7 +25,7 @@ from weft.documents.file_text import (
     check_units,
     line_number,
 )
-from weft.documents.icu_messages import QUOTE_BEFORE_BRACE, MessageRange, find_message_ranges
+from weft.documents.icu_messages import ARGUMENT, QUOTE_BEFORE_BRACE, MessageRange, find_message_ranges
 from weft.documents.string_escapes import EscapeStyle
 from weft.documents.translatable_text import core_range, is_translatable, mark_spans, reject_translation
 from weft.text.marked_text import MarkedText
@@ -42,7 +42,7 @@ REQUIRED = {
     '"': r"\"",
     "\\": r"\\",
 }
-OBJECT = re.compile(rb"(?:\xef\xbb\xbf)?\s*\{")
+OBJECT = re.compile(rb"(?:\xef\xbb\xbf)?\s*\{|\xff\xfe(?:\s\x00)*\{\x00|\xfe\xff(?:\x00\s)*\x00\{")
 
 
 class JsonString(NamedTuple):
@@ -64,24 +64,24 @@ def find_strings(text: str) -> Iterator[JsonString]:
     """Yield the string values of valid JSON."""
     path, objects, is_key = list[str](), list[bool](), False
     for match in TOKEN.finditer(text):
-        token = match[0][0]
-        if token in "{[":
-            objects.append(token == "{")
+        symbol = match[0][0]
+        if symbol in "{[":
+            objects.append(symbol == "{")
             path.append("0")
             is_key = objects[-1]
             if len(objects) > MAX_DEPTH:
                 raise DocumentError(f"is nested more than {MAX_DEPTH} deep. Is it a file of app strings?")
-        elif token in "}]":
+        elif symbol in "}]":
             objects.pop()
             path.pop()
             is_key = False
-        elif token == ",":
+        elif symbol == ",":
             is_key = objects[-1]
             if not is_key:
                 path[-1] = str(int(path[-1]) + 1)
-        elif token == '"' and is_key:
+        elif symbol == '"' and is_key:
             path[-1], is_key = ESCAPE.sub(unescape, match[1]), False
-        elif token == '"':
+        elif symbol == '"':
             yield JsonString(tuple(path), *match.span(1))
 
 
@@ -137,6 +137,9 @@ class _JsonReader:
             return
         value = EscapedString.decode(self._text, string.first, string.end, ESCAPE, unescape)
         branches = find_message_ranges(value.text)
+        if branches is None and ARGUMENT.search(value.text):
+            self.skipped["an ICU message with text around its branches"] += 1
+            return
         for part in branches or [MessageRange(*core_range(value.text))]:
             self._add_range(string, value, part, is_branch=branches is not None)
 

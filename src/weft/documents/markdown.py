@@ -25,7 +25,6 @@ from weft.documents.document import Document, DocumentError, DocumentFormat, Doc
 from weft.documents.encoded_text import (
     EncodedText,
     Line,
-    Replacement,
     check_output,
     decode_document,
     has_letters,
@@ -33,6 +32,7 @@ from weft.documents.encoded_text import (
     split_lines,
     strip_outer_markup,
 )
+from weft.documents.file_text import Replacement, replace_ranges
 from weft.documents.line_wrapping import join_lines
 from weft.documents.markdown_spans import escape_inline, normalize_label, parse_inline
 from weft.text.marked_text import MarkedText
@@ -101,18 +101,18 @@ class MarkdownDocument:
             for replacement, unit in replacements.items()
             if replacement not in accepted
         ]
-        return FilledDocument(self.source.encode(self.source.replace(accepted)), tuple(rejected))
+        return FilledDocument(self.source.encode(replace_ranges(self.source.text, accepted)), tuple(rejected))
 
     def _accept(self, replacements: Sequence[Replacement], blocks: Sequence[tuple[str, int]]) -> list[Replacement]:
         """Return those of the replacements that keep the blocks of the document."""
-        if not replacements or _blocks(self.source.replace(replacements)) == blocks:
+        if not replacements or _blocks(replace_ranges(self.source.text, replacements)) == blocks:
             return list(replacements)
         if len(replacements) == 1:
             return []
         middle = len(replacements) // 2
         halves = self._accept(replacements[:middle], blocks), self._accept(replacements[middle:], blocks)
         accepted = [*halves[0], *halves[1]]
-        return accepted if _blocks(self.source.replace(accepted)) == blocks else halves[0]
+        return accepted if _blocks(replace_ranges(self.source.text, accepted)) == blocks else halves[0]
 
     def _render(self, region: Region, translation: MarkedText) -> str:
         """Return Markdown that is read as this translation; raise DocumentError if there is none."""

@@ -32,8 +32,8 @@ _SLAVIC = "n%10>=2 && n%10<=4 && (n%100<10 || n%100>=20) ? 1 : 2"
 _RULES = {  # number of forms, expression: languages
     (1, "0"): "dz id ig ja jv km ko lo ms my su th vi yo zh",
     (2, "n != 1"): (
-        "af ast az bg ca da de el en eo es et eu fi fo fy gl he hu ia it ka kk ky lb ml mn mr nb ne nl nn no or ps pt-PT "
-        "rm so sq sv sw ta te tk tr ug ur uz"
+        "af ast az bg ca da de el en eo es et eu fi fo fy gl he hu ia it ka kk ky lb ml mn mr nb ne nl nn no or ps "
+        "pt-PT rm so sq sv sw ta te tk tr ug ur uz"
     ),
     (2, "n > 1"): "am as bn fa fil fr gu hi hy kn ln mg oc pa pt si ti tl wa zu",
     (2, "n%10!=1 || n%100==11"): "is mk",
@@ -65,9 +65,9 @@ def plural_field(language: str) -> str | None:
 
 
 class PluralForms(NamedTuple):
-    """forms: the index of the form for each of `NUMBERS`."""
+    """size: how many forms there are. forms: the index of the form for each of `NUMBERS`."""
 
-    count: int
+    size: int
     forms: tuple[int, ...]
 
     @classmethod
@@ -91,7 +91,7 @@ class PluralForms(NamedTuple):
     @property
     def singular(self) -> int | None:
         """The form of one, if others have another form."""
-        return self.forms[1] if self.count > 1 else None
+        return self.forms[1] if self.size > 1 else None
 
     def is_frequent(self, form: int) -> bool:
         """Whether so many numbers have the form that a placeholder for the number cannot be left out."""
@@ -170,7 +170,7 @@ class _ExpressionParser:
             )
         self._next += 1
         value = int(token)
-        return lambda n: value
+        return lambda _: value
 
     def _parse_unary_operand(self, depth: int) -> PluralExpression:
         if depth >= MAX_DEPTH:

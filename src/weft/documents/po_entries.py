@@ -23,7 +23,8 @@ _ESCAPES = str.maketrans(
 STRING = re.compile(r'"((?:[^"\\]|\\.)*+)"')
 KEYWORD = re.compile(r"(msgctxt|msgid_plural|msgid|msgstr)(?:\[([0-9]{1,3})\])?[ \t]*")
 BREAK = re.compile(
-    r" +|(?<=[^\W\d_]-)(?=[^\W\d_])|(?<=[^ \\])(?=[\u2e80-\u9fff\uac00-\ud7a3\uff01-\uff60](?![、。，．！？）」』：；]))"
+    r" +|(?<=[^\W\d_]-)(?=[^\W\d_])"
+    r"|(?<=[^ \\])(?=[\u2e80-\u9fff\uac00-\ud7a3\uff01-\uff60](?![、。，．！？）」』：；]))"
 )
 DEFAULT_COMMENT = re.compile(r'^Default: "(.*)"$', re.MULTILINE)
 

@@ -71,7 +71,7 @@ class PoText(NamedTuple):
             if (reason := syntax.reject(self.source, text)) is not None:
                 return reason
         kinds: tuple[SpanKind, ...] = ("markup",) if self.syntaxes else REQUIRED_SPANS
-        return reject_other_spans(self.marked.spans, translation.text, kinds)
+        return reject_other_spans(self.marked, translation, kinds)
 
 
 class PoMessage(NamedTuple):
@@ -213,7 +213,7 @@ class _PoReader:
         if len(texts) == 1 or self._forms is None:
             return [0]
         singular, plural = (set(text.arguments()) for text in texts)
-        forms = [1] * self._forms.count
+        forms = [1] * self._forms.size
         if (form := self._forms.singular) is not None:
             is_possible = singular == plural or (singular < plural and not self._forms.is_frequent(form))
             forms[form] = 0 if is_possible and texts[0].source != texts[1].source else 1
@@ -232,7 +232,8 @@ def open_po(content: bytes, options: DocumentOptions) -> PoDocument:
         if entry.source.value:
             reader.add(entry)
     check_units(len(reader.units))
-    wraps = not any(map(_is_unwrapped, lines))
+    sources = (entry.source for entry in entries if not entry.is_header)
+    wraps = not any(_is_unwrapped(line) for source in sources for line in lines[source.first : source.end])
     return PoDocument(
         file, options, lines, header, reader.messages, reader.units, reader.texts, dict(reader.skipped), wraps
     )
@@ -266,7 +267,7 @@ def _accelerator_mark(entries: Sequence[PoEntry]) -> str:
 
 def _is_unwrapped(line: str) -> bool:
     has_space = " " in line.partition('"')[2][: LINE_WIDTH // 2]
-    return len(line) > LINE_WIDTH + 1 and has_space and not line.startswith("#")
+    return len(line) > LINE_WIDTH + 1 and has_space
 
 
 def matches_po(content: bytes) -> bool:

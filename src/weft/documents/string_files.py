@@ -22,9 +22,9 @@ from weft.documents.file_text import (
 from weft.documents.string_escapes import EscapeStyle
 from weft.documents.translatable_text import (
     core_range,
-    escape_percent,
     is_translatable,
     mark_spans,
+    percent_escape,
     reject_translation,
 )
 from weft.text.marked_text import MarkedText
@@ -72,5 +72,5 @@ class StringReader:
         self._slots.append(Slot(Unit(marked, location), value.offsets[first], value.offsets[end], render, reject))
 
     def _render(self, source: MarkedText, doubles_apostrophes: bool, translation: MarkedText) -> str:
-        text = escape_percent(source, translation).strip()
+        text = translation.render(percent_escape(source)).strip()
         return self._style.escape(text.replace("'", "''") if doubles_apostrophes else text)

@@ -18,7 +18,6 @@ from weft.documents.document import Document, DocumentError, DocumentFormat, Doc
 from weft.documents.encoded_text import (
     EncodedText,
     Line,
-    Replacement,
     check_output,
     decode_document,
     has_letters,
@@ -26,6 +25,7 @@ from weft.documents.encoded_text import (
     split_lines,
     strip_outer_markup,
 )
+from weft.documents.file_text import Replacement, replace_ranges
 from weft.documents.line_wrapping import distribute_marked, join_lines, wrap_marked
 from weft.text.marked_text import MarkedText
 from weft.text.span_patterns import Span, SpanRole
@@ -98,7 +98,7 @@ class Subtitles:
                 replacements += list(self._replace(segments, normalize_spaces(translation)))
             except DocumentError as error:
                 rejected.append((unit, str(error)))
-        return FilledDocument(self.source.encode(self.source.replace(replacements)), tuple(rejected))
+        return FilledDocument(self.source.encode(replace_ranges(self.source.text, replacements)), tuple(rejected))
 
     def _replace(self, segments: Sequence[Segment], translation: MarkedText) -> Iterator[Replacement]:
         """Yield the new lines of each segment; raise DocumentError if the format cannot hold them."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -189,15 +189,20 @@ def _pair_languages(languages: Counter[str], declared: str, options: DocumentOpt
         return [name for name in languages if languages_match(name, language)]
 
     source = options.source or (declared if matching(declared) else "")
-    if not source and options.target and len(languages) - len(matching(options.target)) == 1:
-        source = next(name for name in languages if name not in matching(options.target))
-    others = [name for name in languages if source and name not in matching(source)]
-    target = options.target or (others[0] if len(others) == 1 else "")
+    if not source and options.target:
+        source = _only_language(set(languages).difference(matching(options.target)))
+    target = options.target or _only_language(set(languages).difference(matching(source)) if source else ())
     if not source or not target or not matching(source) or not matching(target):
         requested = f"{quote(options.source or source)} and {quote(options.target)}"
         found = quote_all(sorted(languages)[:20])
         raise DocumentError(f"has no clear pair of languages: {requested} of {found}. Name source and target.")
     return source, target
+
+
+def _only_language(names: Collection[str]) -> str:
+    """Return the language that all names match, such as es of es, ES and es-MX; "" if there are several."""
+    shortest = min(names, key=len, default="")
+    return shortest if all(languages_match(name, shortest) for name in names) else ""
 
 
 def _read_pair(source: XmlSource, unit: XmlElement, one: str, other: str) -> tuple[MarkedText, MarkedText] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from weft.text.marked_text import MarkedText
 from weft.text.span_patterns import Span, SpanKind, find_spans, pair_elements
@@ -42,15 +42,17 @@ def is_translatable(marked: MarkedText) -> bool:
 
 
 def reject_other_spans(
-    source: Sequence[Span], translation: str, kinds: Sequence[SpanKind] = REQUIRED_SPANS
+    source: MarkedText, translation: MarkedText, kinds: Sequence[SpanKind] = REQUIRED_SPANS
 ) -> str | None:
     """Return why the spans of these kinds in a translation are not those of the source, or None."""
-    required = Counter(span.text for span in source if span.kind in kinds)
-    missing = [text for text, count in required.items() if translation.count(text) < count]
-    if missing:
-        return f"{missing[0]} is missing"
-    known = {span.text for span in source}
-    new = [span.text for span in find_spans(translation, kinds) if span.text not in known]
+    required = Counter(span.text for span in source.spans if span.kind in kinds)
+    between = [span.text for part in translation.parts() if isinstance(part, str) for span in find_spans(part, kinds)]
+    found = Counter([*(span.text for span in translation.spans), *between])
+    if missing := required - found:
+        return f"{next(iter(missing))} is missing"
+    known = {span.text for span in source.spans}
+    carried = [span.text for span in translation.spans if span.kind in kinds]
+    new = [text for text in [*carried, *between] if text not in known]
     return f"{new[0]} is not in the source" if new else None
 
 
@@ -58,11 +60,11 @@ def reject_translation(source: MarkedText, translation: MarkedText) -> str | Non
     """Return why a translation cannot replace the text, or None."""
     if not translation.text.strip():
         return "the translation is empty"
-    return reject_other_spans(source.spans, translation.text)
+    return reject_other_spans(source, translation)
 
 
-def escape_percent(source: MarkedText, translation: MarkedText) -> str:
-    """Return the translation, with % outside of placeholders doubled if the source is a format string of printf."""
+def percent_escape(source: MarkedText) -> Callable[[str], str]:
+    """Return a function that doubles % in text outside of placeholders if the source is a format string of printf."""
     if not any(PRINTF.fullmatch(span.text) for span in source.spans):
-        return translation.text
-    return translation.render(lambda part: PERCENT.sub(lambda match: match[0] if len(match[0]) > 1 else "%%", part))
+        return lambda part: part
+    return lambda part: PERCENT.sub(lambda match: match[0] if len(match[0]) > 1 else "%%", part)

@@ -181,7 +181,7 @@ def open_xliff(content: bytes, options: DocumentOptions) -> XliffDocument:
 
 
 def _version(root: XmlElement) -> XliffVersion:
-    number = root.attributes.get("version", "")
+    number = root.attributes.get("version", "1")  # many files of tools have none
     if root.name != "xliff" or number.partition(".")[0] not in ("1", "2"):
         found = f"<{root.name}>, version {quote(number)}"
         raise DocumentError(f"is not XLIFF 1 or 2: it starts with {found}. Convert it to one of these.")

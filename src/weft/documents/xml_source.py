@@ -17,7 +17,7 @@ from weft.documents.document import DocumentError
 from weft.documents.encodings import DecodedText, decode_text
 
 MAX_XML_BYTES = 2**27
-MAX_NODES = 2_000_000  # in memory at once, about 300 bytes each
+MAX_NODES = 1_000_000  # in memory at once, about 300 bytes each
 MAX_DEPTH = 200
 MAX_TAG_LENGTH = 1_000_000
 XML_NAMESPACE = "http://www.w3.org/XML/1998/namespace"

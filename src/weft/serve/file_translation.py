@@ -23,7 +23,8 @@ from weft.core.errors import UserError
 from weft.data.languages import DetectedLanguage, LanguagePair, detect_language
 from weft.decoding.constraints.request import Request as LineRequest
 from weft.documents.document import DocumentFormat, DocumentOptions
-from weft.documents.encoded_text import Replacement, decode_document, split_lines
+from weft.documents.encoded_text import decode_document, split_lines
+from weft.documents.file_text import Replacement, replace_ranges
 from weft.documents.formats import BINARY_FORMATS, FORMATS, find_format
 from weft.inference.document_translation import TranslationStream, translate_document
 from weft.inference.translation import Translation
@@ -211,4 +212,4 @@ def _translate_text(content: bytes, stream: TranslationStream) -> bytes:
     lines = [line for line in split_lines(source.text) if line.text.strip()]
     translations = stream(LineRequest(line.text) for line in lines)
     replacements = [Replacement(line.first, line.end, one.text) for line, one in zip(lines, translations, strict=True)]
-    return source.encode(source.replace(replacements))
+    return source.encode(replace_ranges(source.text, replacements))
