@@ -126,7 +126,7 @@ def test_beam_of_one_equals_greedy_search(run: Path, corpus: Path) -> None:
 def test_evaluate_reproduces_validation_scores(run: Path, corpus: Path, tmp_path: Path) -> None:
     valid = json.loads((run / "best" / "metrics.json").read_text("utf-8"))["validation"]
     output = tmp_path / "out.tgt"
-    scores = scores_of(run, corpus / "valid.src", corpus / "valid.tgt", "--output", output)
+    scores = scores_of(run, corpus / "valid.src", corpus / "valid.tgt", "--translations", output)
     assert scores.keys() == {"bleu", "chrf", "ter", "exact", "wer", "cer"}
     assert (scores["bleu"], scores["chrf"]) == (valid["bleu"], valid["chrf"])
     assert scores_of(output, corpus / "valid.tgt") == scores
@@ -148,7 +148,7 @@ def test_evaluate_on_a_table(runs: dict[str, Path], corpus: Path, tmp_path: Path
     outputs = weft("translate", runs["bahdanau"], corpus / "test.src").lines
     table, output = tmp_path / "test.tsv", tmp_path / "out.tgt"
     write_rows(table, zip(sources, targets, strict=True))
-    scores = scores_of(runs["bahdanau"], table, "--output", output)
+    scores = scores_of(runs["bahdanau"], table, "--translations", output)
     assert scores == scores_of(runs["bahdanau"], corpus / "test.src", corpus / "test.tgt")
     assert scores == scores_of(output, table)
     assert scores["exact"] < 100

@@ -68,8 +68,9 @@ def test_scores_before_and_after_are_reported(runs: dict[str, Path], new_data: P
 
 
 def test_model_that_only_gets_worse_is_not_kept(runs: dict[str, Path], new_data: Path, tmp_path: Path) -> None:
-    run, settings = tmp_path / "run", ("train.steps=40", "train.validation.every=2", "train.batch_tokens=300")
-    settings += ("train.schedule.learning_rate=9", "train.schedule.warmup_steps=1", "train.validation.best_metric=loss")
+    run, schedule = tmp_path / "run", ("train.schedule.learning_rate=9", "train.schedule.warmup_steps=1")
+    validation = ("train.validation.every=2", "train.validation.best_metric=loss")
+    settings = ("train.steps=40", "train.batch_tokens=300", *schedule, *validation)
     command = ("finetune", runs["transformer"], new_data, *settings, "--out", run)
     result = weft(*command)
     assert result.code == 0, result.err

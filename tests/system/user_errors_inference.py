@@ -267,6 +267,11 @@ INFERENCE_COMMANDS: dict[str, list[UserErrorCase]] = {
             "All systems are files of translations: omit --beam, which is for models",
         ),
         case(
+            "comparison written into a missing folder",
+            ["compare", "{corpus}/test.tgt", "{corpus}/test.src", "--output", "{new}/x.json"],
+            "there is no folder {new}",
+        ),
+        case(
             "comparison written over a system",
             ["compare", "{corpus}/test.tgt", "{corpus}/test.src", "--output", "{corpus}/test.src"],
             "{corpus}/test.src: is read from",

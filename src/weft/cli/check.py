@@ -50,7 +50,7 @@ def check(
     from json import dumps
     from tempfile import TemporaryDirectory
 
-    from weft.core.files import check_output_file
+    from weft.core.files import check_result_file
     from weft.core.progress_bar import progress_bar
     from weft.data.checks.cleaning import check_cleaning_output, clean_training_data
     from weft.data.checks.problem_kinds import FIXABLE, parse_ignored_kinds
@@ -66,7 +66,7 @@ def check(
     if fix is not None:
         check_cleaning_output(fix, inputs)
     used = [path for corpora in inputs.data.files().values() for paths in corpora for path in paths]
-    check_output_file(output, [*used, *map(Path, [*files, *(valid or []), *(test or [])])])
+    check_result_file(output, [*used, *map(Path, [*files, *(valid or []), *(test or [])])])
     with TemporaryDirectory(prefix="weft-") as name:
         with progress_bar("checking") as show:
             checked = check_corpora(inputs, Path(name), lambda split, done: show(f"checking {split}", done))

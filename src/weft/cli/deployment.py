@@ -31,13 +31,13 @@ def calibrate(
     weft calibrate MODEL VALIDATION.tsv
     """
     from weft.checkpoints.model_folder import lock_model_folder
-    from weft.core.files import check_output_file
+    from weft.core.files import check_result_file
     from weft.inference.evaluation import QualityCriterion, calibrate_model, format_calibration
     from weft.inference.loader import load_translator
 
     if exact and min_chrf is not None:
         raise UserError("--exact and --min-chrf contradict each other: omit one of them.")
-    check_output_file(output, files)
+    check_result_file(output, files)
     criterion = QualityCriterion(None if exact else 60.0 if min_chrf is None else min_chrf)
     with lock_model_folder(model) as folder:
         translator = load_translator(folder, device=device, beam=beam, overrides=settings or [])

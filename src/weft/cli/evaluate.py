@@ -83,14 +83,13 @@ def evaluate(
     weft evaluate TRANSLATIONS REFERENCE...
     weft evaluate LANGUAGE_MODEL TEXT
     """
-    from weft.core.files import check_output_files
+    from weft.core.files import check_output_files, check_result_file
     from weft.inference.system_scores import MetricArguments, SearchArguments, evaluate_system
     from weft.metrics.score_report import format_scores, scores_to_json
 
-    check_output_files(
-        [output, translations],
-        [*files, *([] if synonyms is None else [synonyms]), *([] if system.is_dir() else [system])],
-    )
+    inputs = [*files, synonyms, None if system.is_dir() else system]
+    check_result_file(output, [path for path in inputs if path is not None])
+    check_output_files([output, translations], [path for path in inputs if path is not None])
     metrics = MetricArguments(metric, lowercase, tokenize, stem, synonyms)
     scores = evaluate_system(system, files, metrics, SearchArguments(beam, settings, device, translations))
     print_result(scores_to_json(scores) if json else format_scores(scores), output)
@@ -162,7 +161,7 @@ def compare(
     weft compare REFERENCES MODEL TRANSLATIONS --source FILE
     weft compare REFERENCES TRANSLATIONS TRANSLATIONS
     """
-    from weft.core.files import check_output_files
+    from weft.core.files import check_output_files, check_result_file
     from weft.inference.system_scores import ComparisonFiles, MetricArguments, SearchArguments, prepare_comparison
     from weft.metrics.comparison import DEFAULT_COMPARISON, ComparisonSettings
     from weft.metrics.score_report import comparison_to_json, format_comparison
@@ -170,6 +169,7 @@ def compare(
 
     require_option("--html FILE", html, {"--sentence-metric": sentence_metric, "--sentences": sentences})
     files = ComparisonFiles([references, *(reference or [])], systems, source, train)
+    check_result_file(output, files.inputs())
     check_output_files([output, html], [*files.inputs(), *([] if synonyms is None else [synonyms])])
     metrics, sentence_metric = metric or DEFAULT_COMPARISON.metrics, sentence_metric or SENTENCE_METRIC
     options = MetricArguments(metric, lowercase, tokenize, stem, synonyms).parse([*metrics, sentence_metric])

@@ -37,7 +37,7 @@ def show(
     output: OutputOption = None,
 ) -> None:
     """Show a recipe with all its defaults, or a model with its settings and scores."""
-    from weft.core.files import check_output_file
+    from weft.core.files import check_result_file
     from weft.inference.model_summary import describe_model, describe_recipe, describe_schema
 
     if schema and target is not None:
@@ -49,5 +49,5 @@ def show(
     elif target.is_dir() and overrides:
         raise UserError(f"{target} is a model, whose settings are fixed: omit {overrides[0]}")
     else:
-        check_output_file(output, [target])
+        check_result_file(output, [target])
         print_result(describe_model(target) if target.is_dir() else describe_recipe(target, overrides or []), output)

@@ -340,6 +340,13 @@ def check_output_file(output: Path | None, inputs: Iterable[Path | None]) -> Non
     check_output_files([output], inputs)
 
 
+def check_result_file(output: Path | None, inputs: Iterable[Path | None]) -> None:
+    """Raise UserError, before the work, if the result cannot be written to this file or would replace an input."""
+    check_output_file(output, inputs)
+    if output is not None and resolve_target(output).is_dir():
+        raise UserError(f"{output}: is a folder, and a file should be written there; give another name")
+
+
 def check_output_files(outputs: Sequence[Path | None], inputs: Iterable[Path | None]) -> None:
     """Raise UserError if a file to write is also read, or is to be written twice; None is a standard stream."""
     files = [file or STANDARD_INPUT for file in inputs]
