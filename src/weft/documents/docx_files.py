@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from weft.documents.document import DocumentError, DocumentFormat, DocumentOptions, FilledDocument, Unit
-from weft.documents.docx_paragraphs import Paragraph, read_paragraph, render_paragraph
+from weft.documents.docx_paragraphs import DocxParagraph, read_paragraph, render_paragraph
 from weft.documents.edits import Edits
 from weft.documents.xml_source import XmlSource, parse_xml
 from weft.documents.zip_archive import ZipArchive, open_zip
@@ -29,11 +29,11 @@ CONTENT_TYPES = "[Content_Types].xml"
 OLD_OFFICE = b"\xd0\xcf\x11\xe0"
 
 
-class Slot(NamedTuple):
+class DocxSlot(NamedTuple):
     """A unit and its paragraph in a member of the archive."""
 
     unit: Unit
-    paragraph: Paragraph
+    paragraph: DocxParagraph
     member: str
 
 
@@ -44,7 +44,7 @@ class DocxDocument:
     content: bytes
     archive: ZipArchive
     sources: Mapping[str, XmlSource]
-    slots: Sequence[Slot]
+    slots: Sequence[DocxSlot]
     skipped: dict[str, int]
 
     @property
@@ -78,7 +78,7 @@ def open_docx(content: bytes, _options: DocumentOptions) -> DocxDocument:
     if content.startswith(OLD_OFFICE):
         raise DocumentError("is a .doc file, or encrypted. Save it as .docx without a password.")
     archive = open_zip(content)
-    sources, slots = dict[str, XmlSource](), list[Slot]()
+    sources, slots = dict[str, XmlSource](), list[DocxSlot]()
     for name in _text_members(archive):
         sources[name] = parse_xml(archive.read(name) or b"")
         slots += _slots(sources[name], name)
@@ -107,15 +107,15 @@ def _text_members(archive: ZipArchive) -> list[str]:
     return names
 
 
-def _slots(source: XmlSource, member: str) -> list[Slot]:
+def _slots(source: XmlSource, member: str) -> list[DocxSlot]:
     """Return the paragraphs with text. Those in text boxes precede the paragraph that contains the box."""
     elements = (e for e in source.root.descendants("p") if e.namespace in WORD_NAMESPACES)
-    slots = list[Slot]()
+    slots = list[DocxSlot]()
     for number, element in enumerate(elements, 1):
         paragraph = read_paragraph(source, element)
         if paragraph is not None:
             place = f"paragraph {number} of {member.rpartition('/')[2]}"
-            slots.append(Slot(Unit(paragraph.marked, place), paragraph, member))
+            slots.append(DocxSlot(Unit(paragraph.marked, place), paragraph, member))
     return slots
 
 

@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Literal, NamedTuple
 
 from weft.documents.edits import Edits
-from weft.documents.inline_tags import Tag, has_text, mark_tags, match_tags, trim_edges
+from weft.documents.inline_tags import InlineTag, has_text, mark_tags, match_tags, trim_edges
 from weft.documents.xml_source import ILLEGAL_CHARACTER, XmlElement, XmlSource
 from weft.text.marked_text import MarkedText
 
@@ -19,7 +19,7 @@ LANGUAGE_FORMATS = frozenset({"lang", "noProof"})  # differ between runs that lo
 WORDS = frozenset({"fldSimple", "oMath", "oMathPara"})
 
 
-class Fragment(NamedTuple):
+class XmlFragment(NamedTuple):
     """A part of the file from `first` to before `end`. run_format: it goes into a run of its own, in this format."""
 
     first: int
@@ -27,28 +27,28 @@ class Fragment(NamedTuple):
     run_format: bytes | None = None
 
 
-class Item(NamedTuple):
+class RunItem(NamedTuple):
     """A part of a paragraph. text: of kind "text". format: of the run, without what does not change its look.
 
     field: begin, separate or end of a complex field, or its instruction.
     """
 
     kind: Literal["text", "single", "word", "open", "close"]
-    fragments: tuple[Fragment, ...]
+    fragments: tuple[XmlFragment, ...]
     text: str = ""
     format: bytes = b""
     field: str = ""
 
 
-class Piece(NamedTuple):
+class DocxPiece(NamedTuple):
     """What a span of a paragraph stands for. format: of the text inside of a pair."""
 
     kind: Literal["single", "word", "open", "close"]
-    fragments: tuple[Fragment, ...] = ()
+    fragments: tuple[XmlFragment, ...] = ()
     format: bytes = b""
 
 
-class Paragraph(NamedTuple):
+class DocxParagraph(NamedTuple):
     """A paragraph with text: its content lies from `first` to before `end`.
 
     pieces: of its spans. before, after: what stands around the text. format: of text outside of pairs. deletions:
@@ -58,15 +58,15 @@ class Paragraph(NamedTuple):
     marked: MarkedText
     first: int
     end: int
-    pieces: Sequence[Piece]
-    before: Sequence[str | Piece]
-    after: Sequence[str | Piece]
+    pieces: Sequence[DocxPiece]
+    before: Sequence[str | DocxPiece]
+    after: Sequence[str | DocxPiece]
     format: bytes
-    deletions: Sequence[Fragment]
+    deletions: Sequence[XmlFragment]
     prefix: str  # of the namespace
 
 
-def read_paragraph(source: XmlSource, element: XmlElement) -> Paragraph | None:
+def read_paragraph(source: XmlSource, element: XmlElement) -> DocxParagraph | None:
     """Return a paragraph (w:p); None if it has no text."""
     items = _join_fields(list(_items(source.content, element)))
     base = _main_format(items)
@@ -85,8 +85,8 @@ def read_paragraph(source: XmlSource, element: XmlElement) -> Paragraph | None:
         kept[-1] = text.rstrip()
         after.insert(0, text[len(kept[-1]) :])
     properties = element.find("pPr")
-    deletions = [Fragment(e.first, e.end) for e in element.elements() if e.name in DELETIONS]
-    return Paragraph(
+    deletions = [XmlFragment(e.first, e.end) for e in element.elements() if e.name in DELETIONS]
+    return DocxParagraph(
         mark_tags(kept),
         element.inner_first if properties is None else properties.end,
         element.inner_end,
@@ -99,7 +99,9 @@ def read_paragraph(source: XmlSource, element: XmlElement) -> Paragraph | None:
     )
 
 
-def render_paragraph(source: XmlSource, paragraph: Paragraph, translation: MarkedText, edits: Edits[bytes]) -> bytes:
+def render_paragraph(
+    source: XmlSource, paragraph: DocxParagraph, translation: MarkedText, edits: Edits[bytes]
+) -> bytes:
     """Return the content of a translated paragraph; raise ValueError with the reason if it is not possible."""
     matched = match_tags(paragraph.marked, translation)
     if ILLEGAL_CHARACTER.search(translation.text):
@@ -110,7 +112,7 @@ def render_paragraph(source: XmlSource, paragraph: Paragraph, translation: Marke
     def run(run_format: bytes, content: bytes) -> bytes:
         return b"".join([b"<", prefix, b"r>", run_format, content, b"</", prefix, b"r>"])
 
-    for part in [*paragraph.before, *parts, *paragraph.after, Piece("single", tuple(paragraph.deletions))]:
+    for part in [*paragraph.before, *parts, *paragraph.after, DocxPiece("single", tuple(paragraph.deletions))]:
         if isinstance(part, str):
             text = source.escape(part.replace("\n", " ")).encode()
             content = b"".join([b"<", prefix, b't xml:space="preserve">', text, b"</", prefix, b"t>"])
@@ -129,7 +131,7 @@ def render_paragraph(source: XmlSource, paragraph: Paragraph, translation: Marke
 # --- Items -----------------------------------------------------------------------------------------------------------
 
 
-def _items(content: bytes, parent: XmlElement) -> Iterator[Item]:
+def _items(content: bytes, parent: XmlElement) -> Iterator[RunItem]:
     """Yield what a paragraph, or an element around a part of it, contains."""
     for element in parent.elements():
         inner = element.find("sdtContent") if element.name == "sdt" else element
@@ -139,30 +141,30 @@ def _items(content: bytes, parent: XmlElement) -> Iterator[Item]:
             yield from _run_items(content, element)
         elif inner is not None and (element.name in CONTAINERS or element.name == "sdt"):
             if inner.inner_end < inner.end:
-                yield Item("open", (Fragment(element.first, inner.inner_first),))
+                yield RunItem("open", (XmlFragment(element.first, inner.inner_first),))
                 yield from _items(content, inner)
-                yield Item("close", (Fragment(inner.inner_end, element.end),))
+                yield RunItem("close", (XmlFragment(inner.inner_end, element.end),))
         else:
-            yield Item("word" if element.name in WORDS else "single", (Fragment(element.first, element.end),))
+            yield RunItem("word" if element.name in WORDS else "single", (XmlFragment(element.first, element.end),))
 
 
-def _run_items(content: bytes, run: XmlElement) -> Iterator[Item]:
+def _run_items(content: bytes, run: XmlElement) -> Iterator[RunItem]:
     properties = run.find("rPr")
     whole = b"" if properties is None else content[properties.first : properties.end]
     look = b"" if properties is None else _look(content, properties)
     for element in run.elements():
-        fragments = (Fragment(element.first, element.end, whole),)
+        fragments = (XmlFragment(element.first, element.end, whole),)
         if element.name == "t":
-            yield Item("text", fragments, " ".join(element.text().splitlines()) or " ", look)
+            yield RunItem("text", fragments, " ".join(element.text().splitlines()) or " ", look)
         elif element.name == "noBreakHyphen":
-            yield Item("text", fragments, "\u2011", look)
+            yield RunItem("text", fragments, "\u2011", look)
         elif element.name == "fldChar":
             kind = next((value for key, value in element.attributes.items() if key.endswith("fldCharType")), "")
-            yield Item("single", fragments, field=kind)
+            yield RunItem("single", fragments, field=kind)
         elif element.name == "instrText":
-            yield Item("single", fragments, element.text(), field="instruction")
+            yield RunItem("single", fragments, element.text(), field="instruction")
         elif element.name not in DROPPED:
-            yield Item("single", fragments)
+            yield RunItem("single", fragments)
 
 
 def _look(content: bytes, properties: XmlElement) -> bytes:
@@ -172,9 +174,9 @@ def _look(content: bytes, properties: XmlElement) -> bytes:
     return b"".join([start, *kept, content[properties.inner_end : properties.end]]) if kept else b""
 
 
-def _join_fields(items: list[Item]) -> list[Item]:
+def _join_fields(items: list[RunItem]) -> list[RunItem]:
     """Make one item of each complex field; the text of a hyperlink stays text between its start and its end."""
-    joined, position = list[Item](), 0
+    joined, position = list[RunItem](), 0
     ends = _field_ends(items)
     while position < len(items):
         if position not in ends:
@@ -185,14 +187,14 @@ def _join_fields(items: list[Item]) -> list[Item]:
         separator = next((index for index, item in enumerate(field) if item.field == "separate"), 0)
         instruction = "".join(item.text for item in field[:separator] if item.field == "instruction")
         if instruction.split()[:1] == ["HYPERLINK"] and _is_balanced(field[separator + 1 : -1]):
-            joined.append(Item("open", _fragments(field[: separator + 1])))
-            joined += [*field[separator + 1 : -1], Item("close", field[-1].fragments)]
+            joined.append(RunItem("open", _fragments(field[: separator + 1])))
+            joined += [*field[separator + 1 : -1], RunItem("close", field[-1].fragments)]
         else:
-            joined.append(Item("word", _fragments(field)))
+            joined.append(RunItem("word", _fragments(field)))
     return joined
 
 
-def _field_ends(items: Sequence[Item]) -> dict[int, int]:
+def _field_ends(items: Sequence[RunItem]) -> dict[int, int]:
     """Return the index of the end of each complex field that is not in another one and cuts no container."""
     ends, opened = dict[int, int](), list[int]()
     for index, item in enumerate(items):
@@ -205,7 +207,7 @@ def _field_ends(items: Sequence[Item]) -> dict[int, int]:
     return ends
 
 
-def _is_balanced(items: Iterable[Item]) -> bool:
+def _is_balanced(items: Iterable[RunItem]) -> bool:
     depth = 0
     for item in items:
         depth += (item.kind == "open") - (item.kind == "close")
@@ -214,14 +216,14 @@ def _is_balanced(items: Iterable[Item]) -> bool:
     return depth == 0
 
 
-def _fragments(items: Iterable[Item]) -> tuple[Fragment, ...]:
+def _fragments(items: Iterable[RunItem]) -> tuple[XmlFragment, ...]:
     return tuple(fragment for item in items for fragment in item.fragments)
 
 
 # --- Formats ---------------------------------------------------------------------------------------------------------
 
 
-def _main_format(items: Iterable[Item]) -> bytes:
+def _main_format(items: Iterable[RunItem]) -> bytes:
     """Return the format of most characters."""
     lengths = Counter[bytes]()
     for item in items:
@@ -230,7 +232,7 @@ def _main_format(items: Iterable[Item]) -> bytes:
     return lengths.most_common(1)[0][0] if lengths else b""
 
 
-def _container_formats(items: Sequence[Item]) -> dict[int, bytes]:
+def _container_formats(items: Sequence[RunItem]) -> dict[int, bytes]:
     """Return the main format of the text inside of each container, by the index of its start."""
     formats, opened = dict[int, bytes](), list[tuple[int, Counter[bytes]]]()
     for index, item in enumerate(items):
@@ -244,23 +246,23 @@ def _container_formats(items: Sequence[Item]) -> dict[int, bytes]:
     return formats
 
 
-def _parts(items: Sequence[Item], base: bytes) -> tuple[list[str | Tag], list[Piece]]:
+def _parts(items: Sequence[RunItem], base: bytes) -> tuple[list[str | InlineTag], list[DocxPiece]]:
     """Return a paragraph as text and tags, and the pieces of the tags. Formats other than that around are pairs."""
     builder, inner_formats = _PartsBuilder(base), _container_formats(items)
     index = 0
     for is_single, group in groupby(items, lambda item: item.kind == "single"):
         run = list(group)
         if is_single:
-            builder.add_tag(Piece("single", _fragments(run)))
+            builder.add_tag(DocxPiece("single", _fragments(run)))
         for offset, item in enumerate(() if is_single else run):
             if item.kind == "text":
                 builder.add_text(item.text, item.format)
             elif item.kind == "open":
-                builder.open_container(Piece("open", item.fragments, inner_formats[index + offset]))
+                builder.open_container(DocxPiece("open", item.fragments, inner_formats[index + offset]))
             elif item.kind == "close":
-                builder.close_container(Piece("close", item.fragments))
+                builder.close_container(DocxPiece("close", item.fragments))
             else:
-                builder.add_tag(Piece("word", item.fragments))
+                builder.add_tag(DocxPiece("word", item.fragments))
         index += len(run)
     builder.close_format()
     return builder.parts, builder.pieces
@@ -270,8 +272,8 @@ class _PartsBuilder:
     """Collects text and tags; `_formats` are those of the containers that are open, `_format` that of an open pair."""
 
     def __init__(self, base: bytes):
-        self.parts: list[str | Tag] = []
-        self.pieces: list[Piece] = []
+        self.parts: list[str | InlineTag] = []
+        self.pieces: list[DocxPiece] = []
         self._formats = [base]
         self._containers: list[str] = []
         self._format: bytes | None = None
@@ -284,33 +286,33 @@ class _PartsBuilder:
             if text_format != self._formats[-1]:
                 self._number += 1
                 self._format = text_format
-                self._add(Tag(f"<f{self._number}>", opens=f"f{self._number}"), Piece("open", (), text_format))
+                self._add(InlineTag(f"<f{self._number}>", opens=f"f{self._number}"), DocxPiece("open", (), text_format))
         if self.parts and isinstance(previous := self.parts[-1], str):
             self.parts[-1] = previous + text
         else:
             self.parts.append(text)
 
-    def add_tag(self, piece: Piece) -> None:
-        self._add(Tag(f"<x{len(self.pieces) + 1}/>"), piece)
+    def add_tag(self, piece: DocxPiece) -> None:
+        self._add(InlineTag(f"<x{len(self.pieces) + 1}/>"), piece)
 
-    def open_container(self, piece: Piece) -> None:
+    def open_container(self, piece: DocxPiece) -> None:
         self.close_format()
         name = f"c{len(self.pieces) + 1}"
         self._containers.append(name)
         self._formats.append(piece.format)
-        self._add(Tag(f"<{name}>", opens=name), piece)
+        self._add(InlineTag(f"<{name}>", opens=name), piece)
 
-    def close_container(self, piece: Piece) -> None:
+    def close_container(self, piece: DocxPiece) -> None:
         self.close_format()
         name = self._containers.pop()
         self._formats.pop()
-        self._add(Tag(f"</{name}>", closes=name), piece)
+        self._add(InlineTag(f"</{name}>", closes=name), piece)
 
     def close_format(self) -> None:
         if self._format is not None:
             self._format = None
-            self._add(Tag(f"</f{self._number}>", closes=f"f{self._number}"), Piece("close"))
+            self._add(InlineTag(f"</f{self._number}>", closes=f"f{self._number}"), DocxPiece("close"))
 
-    def _add(self, tag: Tag, piece: Piece) -> None:
+    def _add(self, tag: InlineTag, piece: DocxPiece) -> None:
         self.parts.append(tag)
         self.pieces.append(piece)

@@ -21,7 +21,7 @@ from weft.documents.html_tokens import (
     html_tokens,
     unescape_html,
 )
-from weft.documents.inline_tags import Tag, has_text, mark_tags, match_tags, trim_edges
+from weft.documents.inline_tags import InlineTag, has_text, mark_tags, match_tags, trim_edges
 from weft.text.marked_text import MarkedText
 
 MAX_HTML_BYTES = 2**26
@@ -44,7 +44,7 @@ CHARSET = re.compile(rb"""<meta[^>]{0,300}?charset\s*=\s*["']?\s*([A-Za-z0-9_-]{
 LATIN_1_NAMES = frozenset({"ascii", "us-ascii", "iso-8859-1", "iso8859-1", "latin1"})
 
 
-class Slot(NamedTuple):
+class HtmlSlot(NamedTuple):
     """A unit and the range of the page that its translation replaces.
 
     ranges: of its spans. is_attribute: it is the value of one.
@@ -62,7 +62,7 @@ class HtmlDocument:
     """A parsed page. language: where its lang attribute is or belongs."""
 
     page: str
-    slots: Sequence[Slot]
+    slots: Sequence[HtmlSlot]
     skipped: dict[str, int]
     target: str = ""
     language: HtmlAttribute | None = None
@@ -91,7 +91,7 @@ class HtmlDocument:
         return edits.render(0, len(self.page)), rejected
 
 
-def _render(slot: Slot, translation: MarkedText, edits: Edits[str]) -> str:
+def _render(slot: HtmlSlot, translation: MarkedText, edits: Edits[str]) -> str:
     parts = match_tags(slot.unit.text, translation)
     if slot.is_attribute:
         return f'"{escape(translation.text)}"'
@@ -103,7 +103,7 @@ def _render(slot: Slot, translation: MarkedText, edits: Edits[str]) -> str:
 class _Piece(NamedTuple):
     """Text or a tag of a unit. is_word: a tag that stands for words, such as the content of <code>."""
 
-    content: str | Tag
+    content: str | InlineTag
     first: int
     end: int
     is_word: bool = False
@@ -123,7 +123,7 @@ class _Untranslated:
 @dataclass
 class _HtmlReader:
     page: str
-    slots: list[Slot] = field(default_factory=list)
+    slots: list[HtmlSlot] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
     language: HtmlAttribute | None = None
     _pieces: list[_Piece] = field(default_factory=list)
@@ -156,7 +156,7 @@ class _HtmlReader:
         if token.name:  # the content of a script cuts the text, a comment does not
             self._finish_unit()
         else:
-            self._pieces.append(_Piece(Tag(self.page[token.first : token.end]), token.first, token.end))
+            self._pieces.append(_Piece(InlineTag(self.page[token.first : token.end]), token.first, token.end))
 
     def _read_tag(self, tag: HtmlToken, target: str) -> None:
         is_inline = tag.name in INLINE_ELEMENTS or tag.name in GRAPHICS
@@ -175,7 +175,7 @@ class _HtmlReader:
         if is_inline:
             text = self.page[tag.first : tag.end]
             pairs = is_open and not text.endswith("/>")
-            piece = Tag(text, tag.name if pairs else "", tag.name if tag.kind == "end" else "")
+            piece = InlineTag(text, tag.name if pairs else "", tag.name if tag.kind == "end" else "")
             self._pieces.append(_Piece(piece, tag.first, tag.end))
 
     def _read_untranslated(self, token: HtmlToken, element: _Untranslated) -> None:
@@ -189,7 +189,7 @@ class _HtmlReader:
             self._untranslated = None
             self.skipped[element.reason] += 1
             if element.is_inline:
-                tag = Tag(self.page[element.first : token.end])
+                tag = InlineTag(self.page[element.first : token.end])
                 self._pieces.append(_Piece(tag, element.first, token.end, element.name not in GRAPHICS))
 
     def _read_attributes(self, tag: HtmlToken, attributes: Mapping[str, HtmlAttribute]) -> None:
@@ -198,7 +198,7 @@ class _HtmlReader:
                 value = SPACES.sub(" ", attribute.value).strip(SPACE)
                 if any(map(str.isalpha, value)):
                     unit = Unit(MarkedText(value), f"line {self._line_number(attribute.first)}")
-                    self.slots.append(Slot(unit, attribute.first, attribute.end, is_attribute=True))
+                    self.slots.append(HtmlSlot(unit, attribute.first, attribute.end, is_attribute=True))
 
     def _finish_unit(self) -> None:
         """Add the unit of the pieces so far, without white space and tags around it."""
@@ -208,9 +208,9 @@ class _HtmlReader:
         self._pieces = []
         texts = [_text(piece) for piece in pieces]
         if has_text(texts):
-            ranges = [(piece.first, piece.end) for piece in pieces if isinstance(piece.content, Tag)]
+            ranges = [(piece.first, piece.end) for piece in pieces if isinstance(piece.content, InlineTag)]
             unit = Unit(mark_tags(texts), f"line {self._line_number(pieces[0].first)}")
-            self.slots.append(Slot(unit, pieces[0].first, pieces[-1].end, ranges))
+            self.slots.append(HtmlSlot(unit, pieces[0].first, pieces[-1].end, ranges))
 
     def _line_number(self, position: int) -> int:
         return bisect_left(self._newlines, position) + 1
@@ -245,8 +245,8 @@ def _language_place(tag: HtmlToken, attributes: Mapping[str, HtmlAttribute]) -> 
     return HtmlAttribute(" lang=", "", tag.rest, tag.rest)
 
 
-def _text(piece: _Piece) -> str | Tag:
-    return piece.content if isinstance(piece.content, Tag) else unescape_html(SPACES.sub(" ", piece.content))
+def _text(piece: _Piece) -> str | InlineTag:
+    return piece.content if isinstance(piece.content, InlineTag) else unescape_html(SPACES.sub(" ", piece.content))
 
 
 def _strip_texts(pieces: list[_Piece]) -> list[_Piece]:

@@ -12,7 +12,7 @@ from weft.text.span_patterns import Span, SpanRole
 ROLES: tuple[SpanRole, ...] = get_args(SpanRole)
 
 
-class Tag(NamedTuple):
+class InlineTag(NamedTuple):
     """A tag in a text. opens and closes: a key that start and end of an element share; "" for a single tag."""
 
     text: str
@@ -20,7 +20,7 @@ class Tag(NamedTuple):
     closes: str = ""
 
 
-def mark_tags(parts: Sequence[str | Tag]) -> MarkedText:
+def mark_tags(parts: Sequence[str | InlineTag]) -> MarkedText:
     """Join text and tags. Tags with the same key become pairs as far as they nest; the others are single spans."""
     roles: dict[int, SpanRole] = {}
     opened, counts = list[tuple[str, int]](), defaultdict[str, int](int)
@@ -76,12 +76,12 @@ def match_tags(source: MarkedText, translation: MarkedText) -> list[str | int]:
     return parts
 
 
-def has_text(parts: Iterable[str | Tag]) -> bool:
+def has_text(parts: Iterable[str | InlineTag]) -> bool:
     """Whether there is a letter outside of the tags."""
     return any(isinstance(part, str) and any(map(str.isalpha, part)) for part in parts)
 
 
-def trim_edges(parts: Sequence[str | Tag], is_movable: Callable[[int], bool]) -> tuple[int, int]:
+def trim_edges(parts: Sequence[str | InlineTag], is_movable: Callable[[int], bool]) -> tuple[int, int]:
     """Return the range of the parts without white space, single tags and pairs of tags around the rest.
 
     is_movable: whether the translation may move a tag, given its index; such tags are kept.
@@ -112,7 +112,7 @@ def trim_edges(parts: Sequence[str | Tag], is_movable: Callable[[int], bool]) ->
     return first, end
 
 
-def _partners(parts: Sequence[str | Tag]) -> dict[int, int]:
+def _partners(parts: Sequence[str | InlineTag]) -> dict[int, int]:
     """Return the index of the other tag of its pair for each tag that has one."""
     tags = [index for index, part in enumerate(parts) if not isinstance(part, str)]
     spans = mark_tags([part for part in parts if not isinstance(part, str)]).spans

@@ -14,8 +14,7 @@ from typing import NamedTuple
 from weft.core.formatting import quote, quote_all
 from weft.documents.document import DocumentError, DocumentFormat, DocumentOptions, FilledDocument, Unit
 from weft.documents.edits import Edits
-from weft.documents.language_tags import languages_match
-from weft.documents.xml_inline import InlineContent, InlineRole, read_inline, render_inline
+from weft.documents.xml_inline import InlineContent, InlineRole, languages_match, read_inline, render_inline
 from weft.documents.xml_source import XmlElement, XmlSource, escape_attribute, parse_xml
 from weft.text.marked_text import MarkedText
 
@@ -23,7 +22,7 @@ START_TAG_NAME = re.compile(rb"<([^\s/>]+)")
 INDENTATION = re.compile(rb"\r?\n[ \t]*\Z")
 
 
-class Slot(NamedTuple):
+class TmxSlot(NamedTuple):
     """A unit, its variant, and the segment of an existing variant of the target language."""
 
     unit: Unit
@@ -39,7 +38,7 @@ class TmxDocument:
 
     source: XmlSource
     target_language: str
-    slots: Sequence[Slot]
+    slots: Sequence[TmxSlot]
     skipped: dict[str, int]
 
     @property
@@ -56,7 +55,7 @@ class TmxDocument:
                 rejected.append((slot.unit, str(error)))
         return FilledDocument(self.source.encode(edits.render(0, len(self.source.content))), tuple(rejected))
 
-    def _write(self, edits: Edits[bytes], slot: Slot, text: bytes) -> None:
+    def _write(self, edits: Edits[bytes], slot: TmxSlot, text: bytes) -> None:
         content, segment = self.source.content, slot.segment if slot.target is None else slot.target
         name = _tag_name(content, segment)
         element = b"<" + name + b">" + text + b"</" + name + b">"
@@ -101,7 +100,7 @@ def open_tmx(content: bytes, options: DocumentOptions) -> TmxDocument:
     if not source_language or not options.target:
         missing = "source" if options.target else "target"
         raise DocumentError(f"does not tell the {missing} language. Name it with an option.")
-    slots, skipped, languages = list[Slot](), Counter[str](), Counter[str]()
+    slots, skipped, languages = list[TmxSlot](), Counter[str](), Counter[str]()
     for unit in source.root.descendants("tu"):
         languages.update(_language(variant) for variant in unit.elements("tuv"))
         slot = _slot(source, unit, source_language, options.target)
@@ -120,14 +119,14 @@ def open_tmx(content: bytes, options: DocumentOptions) -> TmxDocument:
     return TmxDocument(source, options.target, slots, dict(skipped))
 
 
-def _slot(source: XmlSource, unit: XmlElement, source_language: str, target_language: str) -> Slot | None:
+def _slot(source: XmlSource, unit: XmlElement, source_language: str, target_language: str) -> TmxSlot | None:
     variant, translation = _variant(unit, source_language), _variant(unit, target_language)
     segment = variant.find("seg") if variant is not None else None
     if variant is None or segment is None or variant is translation:
         return None
     content = read_inline(source, segment, inline_role)
     target = translation.find("seg") if translation is not None else None
-    return Slot(Unit(content.marked, f"line {segment.line}"), content, variant, segment, target)
+    return TmxSlot(Unit(content.marked, f"line {segment.line}"), content, variant, segment, target)
 
 
 def _variant(unit: XmlElement, language: str) -> XmlElement | None:

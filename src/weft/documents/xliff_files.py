@@ -17,8 +17,7 @@ from typing import NamedTuple
 from weft.core.formatting import quote, quote_all
 from weft.documents.document import DocumentError, DocumentFormat, DocumentOptions, FilledDocument, Unit
 from weft.documents.edits import Edits
-from weft.documents.language_tags import languages_match
-from weft.documents.xml_inline import InlineContent, InlineRole, read_inline, render_inline
+from weft.documents.xml_inline import InlineContent, InlineRole, languages_match, read_inline, render_inline
 from weft.documents.xml_source import XmlElement, XmlSource, escape_attribute, parse_xml
 from weft.text.marked_text import MarkedText
 
@@ -45,7 +44,7 @@ VERSIONS = {
 }
 
 
-class Slot(NamedTuple):
+class XliffSlot(NamedTuple):
     """A unit, and the range of the template that its translation replaces."""
 
     unit: Unit
@@ -54,7 +53,7 @@ class Slot(NamedTuple):
     end: int
 
 
-class Target(NamedTuple):
+class XliffTarget(NamedTuple):
     """What a target becomes: the content of `template` with translations in its slots.
 
     container: the trans-unit or segment. element: the target if there is one. after: the element that a new target
@@ -65,7 +64,7 @@ class Target(NamedTuple):
     element: XmlElement | None
     after: XmlElement
     template: XmlElement
-    slots: Sequence[Slot]
+    slots: Sequence[XliffSlot]
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ class XliffDocument:
     source: XmlSource
     version: XliffVersion
     options: DocumentOptions
-    targets: Sequence[Target]
+    targets: Sequence[XliffTarget]
     skipped: dict[str, int]
 
     @property
@@ -85,7 +84,7 @@ class XliffDocument:
     def fill(self, translations: Sequence[MarkedText | None]) -> FilledDocument:
         edits, rejected = Edits(self.source.content), list[tuple[Unit, str]]()
         slots = [slot for target in self.targets for slot in target.slots]
-        rendered = dict[Slot, bytes]()
+        rendered = dict[XliffSlot, bytes]()
         for slot, translation in zip(slots, translations, strict=True):
             try:
                 if translation is not None:
@@ -99,7 +98,7 @@ class XliffDocument:
             self._write_languages(edits)
         return FilledDocument(self.source.encode(edits.render(0, len(self.source.content))), tuple(rejected))
 
-    def _write_target(self, edits: Edits[bytes], target: Target, rendered: Mapping[Slot, bytes]) -> None:
+    def _write_target(self, edits: Edits[bytes], target: XliffTarget, rendered: Mapping[XliffSlot, bytes]) -> None:
         content = self.source.content
         template = Edits(content)
         for slot in target.slots:
@@ -201,7 +200,7 @@ class _XliffReader:
     def __post_init__(self) -> None:
         self.skipped: Counter[str] = Counter()
 
-    def targets(self) -> Iterator[Target]:
+    def targets(self) -> Iterator[XliffTarget]:
         for container in self.containers():
             target = self._target(container)
             if target is not None and target.slots:
@@ -245,7 +244,7 @@ class _XliffReader:
         elif element.name == "bin-unit":
             self.skipped["binary"] += 1
 
-    def _target(self, container: XmlElement) -> Target | None:
+    def _target(self, container: XmlElement) -> XliffTarget | None:
         source, target = container.find("source"), container.find("target")
         if source is None:
             raise DocumentError(f"has a {container.name} without source: line {container.line}. Repair the file.")
@@ -259,14 +258,14 @@ class _XliffReader:
         target_segments = _segments(target) if target is not None and status == "translated" else {}
         if segments and target is not None and target_segments:
             slots = list(self._segment_slots(segments, target_segments))
-            return Target(container, target, after, target, slots)
+            return XliffTarget(container, target, after, target, slots)
         if status == "translated" and not self.options.overwrite:
             self.skipped["already translated"] += 1
             return None
         template = segmented if segmented is not None and segments else source
         holes = segments.values() if segments else [source]
         slots = [self._slot(hole, hole) for hole in holes if hole.text().strip()]
-        return Target(container, target, after, template, slots)
+        return XliffTarget(container, target, after, template, slots)
 
     def _status(self, container: XmlElement) -> str:
         """Return "untranslated", "translated" or "approved"."""
@@ -280,7 +279,7 @@ class _XliffReader:
         has_content = bool(target.text().strip()) or any(child.name != "mrk" for child in target.elements())
         return "translated" if has_content else "untranslated"
 
-    def _segment_slots(self, segments: dict[str, XmlElement], targets: dict[str, XmlElement]) -> Iterator[Slot]:
+    def _segment_slots(self, segments: dict[str, XmlElement], targets: dict[str, XmlElement]) -> Iterator[XliffSlot]:
         for mid, segment in segments.items():
             target = targets.get(mid)
             if target is None or (target.children and not self.options.overwrite):
@@ -288,9 +287,9 @@ class _XliffReader:
             elif segment.text().strip():
                 yield self._slot(segment, target)
 
-    def _slot(self, element: XmlElement, hole: XmlElement) -> Slot:
+    def _slot(self, element: XmlElement, hole: XmlElement) -> XliffSlot:
         content = read_inline(self.source, element, inline_role)
-        return Slot(Unit(content.marked, f"line {element.line}"), content, hole.inner_first, hole.inner_end)
+        return XliffSlot(Unit(content.marked, f"line {element.line}"), content, hole.inner_first, hole.inner_end)
 
     def pairs(self) -> Iterator[tuple[MarkedText, MarkedText]]:
         for container in self.containers():

@@ -1,4 +1,4 @@
-"""Content of XLIFF and TMX segments: text with inline elements, and its translation."""
+"""What XLIFF and TMX share: segments of text with inline elements, their translation, and language tags."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple, TypeAlias
 
-from weft.documents.inline_tags import Tag, mark_tags, match_tags
+from weft.documents.inline_tags import InlineTag, mark_tags, match_tags
 from weft.documents.xml_source import ILLEGAL_CHARACTER, XmlElement, XmlMarkup, XmlSource, XmlText
 from weft.text.marked_text import MarkedText
 
@@ -56,8 +56,8 @@ def _split_space(text: str) -> tuple[str, str]:
     return text[:end], text[end:]
 
 
-def _join_texts(parts: Iterator[str | Tag]) -> list[str | Tag]:
-    joined, texts = list[str | Tag](), list[str]()
+def _join_texts(parts: Iterator[str | InlineTag]) -> list[str | InlineTag]:
+    joined, texts = list[str | InlineTag](), list[str]()
     for part in parts:
         if isinstance(part, str):
             texts.append(part)
@@ -67,7 +67,7 @@ def _join_texts(parts: Iterator[str | Tag]) -> list[str | Tag]:
     return [*joined, "".join(texts)] if texts else joined
 
 
-def _inline_parts(content: bytes, element: XmlElement, roles: InlineRoles) -> Iterator[str | Tag]:
+def _inline_parts(content: bytes, element: XmlElement, roles: InlineRoles) -> Iterator[str | InlineTag]:
     for node in element.children:
         if isinstance(node, XmlText):
             yield node.text
@@ -75,18 +75,18 @@ def _inline_parts(content: bytes, element: XmlElement, roles: InlineRoles) -> It
             yield from _element_parts(content, node, roles)
 
 
-def _element_parts(content: bytes, element: XmlElement, roles: InlineRoles) -> Iterator[str | Tag]:
+def _element_parts(content: bytes, element: XmlElement, roles: InlineRoles) -> Iterator[str | InlineTag]:
     kind, key = roles(element)
     if kind == "transparent":
         yield from _inline_parts(content, element, roles)
     elif kind == "element" and element.inner_end < element.end:  # not <g/>
         start = content[element.first : element.inner_first].decode()
-        yield Tag(start, opens=f"<{element.first}")
+        yield InlineTag(start, opens=f"<{element.first}")
         yield from _inline_parts(content, element, roles)
-        yield Tag(content[element.inner_end : element.end].decode(), closes=f"<{element.first}")
+        yield InlineTag(content[element.inner_end : element.end].decode(), closes=f"<{element.first}")
     else:
         text = content[element.first : element.end].decode()
-        yield Tag(text, key if kind == "open" else "", key if kind == "close" else "")
+        yield InlineTag(text, key if kind == "open" else "", key if kind == "close" else "")
 
 
 def render_inline(source: XmlSource, content: InlineContent, translation: MarkedText) -> bytes:
@@ -97,3 +97,9 @@ def render_inline(source: XmlSource, content: InlineContent, translation: Marked
         raise ValueError("the translation has a control character, which XML cannot contain")
     spans = content.marked.spans
     return "".join(spans[part].text if isinstance(part, int) else source.escape(part) for part in texts).encode()
+
+
+def languages_match(one: str, other: str) -> bool:
+    """Whether two language tags (BCP 47) are equal, or one is the other without its last subtags: en and en-US."""
+    one, other = (f"{tag.strip().lower().replace('_', '-')}-" for tag in (one, other))
+    return one.startswith(other) or other.startswith(one)
