@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 from fastapi.exceptions import RequestValidationError
 from PIL import Image
 from safetensors.torch import load_file, save_file
-from starlette.requests import Request
+from starlette import requests as starlette_requests
 from starlette.types import Message
 from torch import zeros
 
@@ -146,6 +146,14 @@ def split_sentences(request: Request) -> SplitLine:
     return split_line(request, SentenceSplitter(), SPAN_KINDS)
 
 
+def split_lines(text: str) -> SplitDocument:
+    return split_text(text, split_sentences)
+
+
+def split_page(text: str) -> SplitDocument:
+    return split_html(text, split_sentences)
+
+
 def document_reader(split: Callable[[str], SplitDocument]) -> Read:
     """Split a document into sentences and fill them in again."""
 
@@ -175,7 +183,7 @@ async def _read_body(content_type: str, content: bytes) -> None:
 
     headers = [(b"content-type", content_type.encode())]
     scope = {"type": "http", "method": "POST", "headers": headers, "query_string": b"", "path": "/translate"}
-    await json_or_form(LibreTranslateRequest)(Request(scope, receive))
+    await json_or_form(LibreTranslateRequest)(starlette_requests.Request(scope, receive))
     if content_type == "application/json":
         try:
             TranslateRequest.model_validate(json.loads(content))  # as FastAPI does
@@ -273,9 +281,7 @@ def readers() -> Mapping[str, Reader]:
             texts(b"One. Two!\n\n Mr. Three?\r\n"),
             (b". ", b"\n", b"\xc2\xa0"),
         ),
-        "page": Reader(
-            document_reader(lambda text: split_html(text, split_sentences)), texts(PAGE), PAGE_WORDS
-        ),
+        "page": Reader(document_reader(split_page), texts(PAGE), PAGE_WORDS),
         "data-json": Reader(run_files.data, lambda _: [run_files.data_seed()], JSON_WORDS),
         "state-json": Reader(run_files.state, lambda _: run_files.state_seeds(), JSON_WORDS),
         "finetune-json": Reader(run_files.finetuning, lambda _: [run_files.finetuning_seed()], JSON_WORDS),

@@ -107,16 +107,17 @@ def test_translation_does_not_depend_on_the_batch(family: str) -> None:
     texts = [translation.text for translation in translations]
     assert texts[0] == texts[-1]
     assert translations[0].score == pytest.approx(translations[-1].score, abs=1e-9)
-    assert [model.translate([line])[0].text for line in UNUSUAL_LINES] == texts
+    assert [model.translate(line, split=False).text for line in UNUSUAL_LINES] == texts
     for changed in ({"batch_tokens": 1}, {"batch_tokens": 30}, {"buffer_size": 1}, {"buffer_size": 5}):
         other = replace(model, settings=replace(model.settings, **changed))  # type: ignore[arg-type]
-        assert [translation.text for translation in other.translate(UNUSUAL_LINES)] == texts
+        assert [translation.text for translation in other.translate(UNUSUAL_LINES, split=False)] == texts
 
 
 @settings(deadline=None, max_examples=40)
 @given(st.lists(st.text(max_size=20), max_size=6))
 def test_any_text_is_translated_in_python(byte_translator: Translator, lines: list[str]) -> None:
-    translations = byte_translator.translate(lines)
+    assert [translation.source for translation in byte_translator.translate(lines)] == lines
+    translations = byte_translator.translate(lines, split=False)
     assert [translation.source for translation in translations] == lines
     assert not any("\n" in translation.text for translation in translations)
 
