@@ -6,12 +6,12 @@ from random import Random
 
 import pytest
 
-from weft.cli.evaluate import MetricArguments
 from weft.config.recipe import load_recipe
 from weft.core.errors import ConfigError, UserError
 from weft.data.language_detection import LanguageDetector, detect_corpus_languages
 from weft.data.language_names import languages_of_names
 from weft.data.languages import LanguagePair, language_name, parse_language_pair
+from weft.inference.system_scores import MetricArguments
 from weft.metrics.corpus_metrics import language_options
 from weft.metrics.scores import DEFAULT_OPTIONS
 from weft.training.autoconfig import choose_recipe

@@ -89,8 +89,8 @@ def _chain(first: str, lines: Iterator[str]) -> Iterator[str]:
 def _csv_pair(row: Sequence[str], columns: Columns, location: str) -> tuple[str, str]:
     if len(row) <= max(columns):
         raise UserError(
-            f"{location}: has {pluralize(len(row), 'column')}, but source and target are columns {columns.source + 1} and "
-            f"{columns.target + 1}. Quote texts that contain the separator."
+            f"{location}: has {pluralize(len(row), 'column')}, but source and target are columns {columns.source + 1} "
+            f"and {columns.target + 1}. Quote texts that contain the separator."
         )
     return row[columns.source], row[columns.target]
 

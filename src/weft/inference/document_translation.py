@@ -16,6 +16,7 @@ from weft.documents.document import DocumentFormat, DocumentOptions, Unit
 from weft.inference.backends import StreamError
 from weft.inference.translation import SpanMethod, Translation
 from weft.text.marked_text import MarkedText
+from weft.text.span_patterns import Span
 
 TranslationStream: TypeAlias = Callable[[Iterable[Request]], Iterator[Translation]]
 
@@ -104,7 +105,7 @@ def _join_lines(
     """Return the translation of a text with its own spans; None if they are not all there."""
     own = {(span.kind, span.text): 0 for span in text.spans}
     roles = {key: [span.role for span in text.spans if (span.kind, span.text) == key] for key in own}
-    parts = []
+    parts = list[str | Span]()
     for line, gap in lines:
         translation = translations[line]
         for part in MarkedText(translation.text, translation.spans).parts():

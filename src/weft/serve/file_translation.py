@@ -20,7 +20,7 @@ from python_multipart.multipart import Field as FormField
 from python_multipart.multipart import File, parse_options_header
 
 from weft.core.errors import UserError
-from weft.data.languages import DetectedLanguage, LanguagePair, detect_language
+from weft.data.languages import LanguagePair
 from weft.decoding.constraints.request import Request as LineRequest
 from weft.documents.document import DocumentFormat, DocumentOptions
 from weft.documents.encoded_text import decode_document, split_lines
@@ -199,9 +199,8 @@ async def translate_upload(
 def _find_model(upload: Upload, models: ModelPool) -> tuple[ServedModel, LanguagePair]:
     source, target = upload.fields["source"], upload.fields["target"]
     if source == AUTO_DETECT:
-        sources = models.sources_of(target)
         sample = upload.content[:SAMPLE_CHARACTERS].decode("utf-8", "ignore")
-        source = next(iter(detect_language(sample, sources)), DetectedLanguage(0.0, sources[0])).language
+        source = models.detect_source(sample, target).language
     pair = LanguagePair(source, target)
     return models.find_by_pair(pair), pair
 

@@ -134,10 +134,9 @@ def _prepare_texts(body: LibreTranslateRequest, models: ModelPool) -> list[Prepa
     if body.source != AUTO_DETECT:
         model = models.find_by_pair(LanguagePair(body.source, body.target))
         return [PreparedText(model, split(text, model), None) for text in body.texts]
-    sources, prepared = models.sources_of(body.target), list[PreparedText]()
+    prepared = list[PreparedText]()
     for text in body.texts:
-        unknown = DetectedLanguage(0.0, sources[0])  # a text in another script, or without letters
-        detected = next((found for found in models.detector(text) if found.language in sources), unknown)
+        detected = models.detect_source(text, body.target)
         model = models.find_by_pair(LanguagePair(detected.language, body.target))
         prepared.append(PreparedText(model, split(text, model), detected))
     return prepared

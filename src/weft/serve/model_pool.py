@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from weft.checkpoints.model_folder import folder_fingerprint, read_model_folder
 from weft.core.errors import UserError
-from weft.data.language_detection import LanguageDetector
+from weft.data.language_detection import DetectedLanguage, LanguageDetector
 from weft.data.languages import LanguagePair
 from weft.decoding.constraints.request import Request
 from weft.inference.backends import BackendOptions, select_backend
@@ -231,6 +231,12 @@ class ModelPool:
         if not sources:
             raise ApiError(400, f"{target} is not supported")
         return sources
+
+    def detect_source(self, text: str, target: str) -> DetectedLanguage:
+        """Return the language of a text that can be translated into `target`: the first one if nothing tells."""
+        sources = self.sources_of(target)
+        unknown = DetectedLanguage(0.0, sources[0])  # a text in another script, or without letters
+        return next((found for found in self.detector(text) if found.language in sources), unknown)
 
     def find_by_pair(self, pair: LanguagePair) -> ServedModel:
         """Return the first model for this language pair. Raise ApiError if there is none."""

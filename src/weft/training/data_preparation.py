@@ -22,8 +22,8 @@ from weft.config.serialization import to_dict
 from weft.core.codec import Codec
 from weft.core.errors import UserError
 from weft.core.files import FolderTakenError, new_folder
-from weft.data.batches import BatchLoader, PairIndices, PairNoise, SideNoise
 from weft.core.lazy import Reiterable
+from weft.data.batches import BatchLoader, PairIndices, PairNoise, SideNoise
 from weft.data.corpus import Corpus
 from weft.data.data_report import DataReport, data_warnings, make_data_report, render_data_report
 from weft.data.tag_noise import TagNoise, make_tag_noise
