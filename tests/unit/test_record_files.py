@@ -1,6 +1,7 @@
 """Training data in CSV, Parquet and documents, and glossaries in CSV and TBX."""
 
 from pathlib import Path
+from typing import Any
 
 import pyarrow
 import pyarrow.parquet
@@ -64,7 +65,7 @@ def test_pairs_of_text_formats(tmp_path: Path, name: str, content: str) -> None:
 def test_pairs_of_parquet(tmp_path: Path) -> None:
     sources, targets = [source for source, _ in PAIRS], [target for _, target in PAIRS]
     struct = [{"de": target, "en": source} for source, target in PAIRS]
-    files: dict[str, dict[str, list[object]]] = {
+    files: dict[str, dict[str, Any]] = {
         "named": {"target": targets, "id": [1, 2, 3], "source": sources},
         "first": {"id": [1, 2, 3], "english": sources, "german": targets},
         "struct": {"id": ["a", "b", "c"], "translation": struct},
