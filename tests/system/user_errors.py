@@ -258,7 +258,8 @@ TRAINING_COMMANDS: dict[str, list[UserErrorCase]] = {
         case("unknown device", [*TRAIN, "--device", "tpu9"], "--device tpu9 cannot be used here", "auto, cpu, cuda"),
         case("meta device", [*TRAIN, "--device", "meta"], "--device meta cannot be used here"),
         # resume
-        case("resume missing folder", [*RESUME, "{bad}/none"], "{bad}/none is not a run folder"),
+        case("resume missing folder", [*RESUME, "{bad}/none"], "{bad}/none: there is no such folder"),
+        case("resume misspelled folder", [*RESUME, "{run}s"], "{run}s: there is no such folder", "did you mean {run}?"),
         case("resume non-run folder", [*RESUME, "{bad}"], "{bad} is not a run folder: it has no config.yaml"),
         case("resume and recipe", [*RESUME, "{run}", "{recipe}"], "--resume continues a run with its own settings"),
         case("resume and languages", [*RESUME, "{run}", "--languages", "en:de"], "omit recipe, settings, --languages"),
