@@ -250,9 +250,9 @@ INVALID_REQUESTS: list[tuple[str, Any, int, str]] = [
     ("/v1/translate", {"lines": ["a"], "bem": 2}, 400, "bem: Extra inputs"),
     ("/v1/translate", {"lines": [{"text": "a", "prefix_bias": 0.5}]}, 409, '"prefix", which is missing'),
     ("/v1/translate", {"lines": [{"text": "a", "exclude": ["b"] * 21}]}, 400, "phrases: 21"),
-    ("/v1/translate", {"lines": [{"text": "ab", "include": [["c" * 999] * 2, "d"]}]}, 400, "characters: 2001, and"),
-    ("/v1/translate", {"lines": ["a", {"text": "a", "exclude": ["b" * 1999]}]}, 400, "characters: 2001, and"),
-    ("/v1/stream", {"line": {"text": "a", "prefix": "b", "vocabulary": ["c" * 1999]}}, 400, "characters: 2001, and"),
+    ("/v1/translate", {"lines": [{"text": "ab", "include": [["c" * 999] * 2, "d"]}]}, 400, "has 2,001 characters"),
+    ("/v1/translate", {"lines": ["a", {"text": "a", "exclude": ["b" * 1999]}]}, 400, "has 2,001 characters"),
+    ("/v1/stream", {"line": {"text": "a", "prefix": "b", "vocabulary": ["c" * 1999]}}, 400, "has 2,001 characters"),
     ("/v1/translate", {"lines": ["a", {"text": "a", "include": ["b"], "exclude": ["b"]}]}, 409, "line 2: "),
     ("/v1/translate", {"lines": ["a"], "paragraphs": True}, 400, "paragraphs: Extra inputs"),
     ("/v1/stream", {"line": {"text": "a", "protect": ["urls"]}}, 409, "protect"),
@@ -350,7 +350,8 @@ def test_openapi_describes_every_endpoint(server: Server) -> None:
     assert {*node["paths"]} == {
         "/translate", "/detect", "/languages", "/health", "/metrics",
         "/v1/translate", "/v1/stream", "/v1/models", "/v1/reload", "/v1/training",
-        *(f"/v1/inspect/{kind}" for kind in ("words", "attention", "search", "gates", "positions", "frames")),
+        *(f"/v1/inspect/{kind}" for kind in ("words", "alternatives", "attention", "search", "gates", "positions")),
+        "/v1/inspect/frames",
     }  # fmt: skip
     body = node["paths"]["/translate"]["post"]["requestBody"]["content"]
     assert {*body} == {"application/json", "application/x-www-form-urlencoded", "multipart/form-data"}
