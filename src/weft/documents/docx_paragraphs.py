@@ -265,6 +265,7 @@ def _parts(items: Sequence[RunItem], base: bytes) -> tuple[list[str | InlineTag]
                 builder.add_tag(DocxPiece("word", item.fragments))
         index += len(run)
     builder.close_format()
+    builder.finish_text()
     return builder.parts, builder.pieces
 
 
@@ -278,6 +279,7 @@ class _PartsBuilder:
         self._containers: list[str] = []
         self._format: bytes | None = None
         self._number = 0
+        self._texts: list[str] = []  # since the last tag
 
     def add_text(self, text: str, text_format: bytes) -> None:
         current = self._formats[-1] if self._format is None else self._format
@@ -287,10 +289,7 @@ class _PartsBuilder:
                 self._number += 1
                 self._format = text_format
                 self._add(InlineTag(f"<f{self._number}>", opens=f"f{self._number}"), DocxPiece("open", (), text_format))
-        if self.parts and isinstance(previous := self.parts[-1], str):
-            self.parts[-1] = previous + text
-        else:
-            self.parts.append(text)
+        self._texts.append(text)
 
     def add_tag(self, piece: DocxPiece) -> None:
         self._add(InlineTag(f"<x{len(self.pieces) + 1}/>"), piece)
@@ -313,6 +312,12 @@ class _PartsBuilder:
             self._format = None
             self._add(InlineTag(f"</f{self._number}>", closes=f"f{self._number}"), DocxPiece("close"))
 
+    def finish_text(self) -> None:
+        if self._texts:
+            self.parts.append("".join(self._texts))
+            self._texts = []
+
     def _add(self, tag: InlineTag, piece: DocxPiece) -> None:
+        self.finish_text()
         self.parts.append(tag)
         self.pieces.append(piece)
