@@ -48,17 +48,28 @@ def train(
     *,
     out: str | Path,
     minutes: float | None = None,
+    languages: str | None = None,
     overrides: Sequence[str] = (),
     device: str = "auto",
 ) -> Path:
     """Train a model, and return the run folder.
 
     recipe_or_files: a recipe (a YAML file, or its content as a dict), or data files for which a recipe is chosen: two
-    text files, one .tsv or one .jsonl. overrides: settings to change, such as "model.encoder.layers=6".
+    text files, one .tsv or another table or document with both languages. languages: codes of source and target, such
+    as "en:de" (None: from file names, or the text). overrides: settings to change, such as "model.encoder.layers=6".
 
     Ctrl-C saves a checkpoint, then raises KeyboardInterrupt.
     """
-    from weft.core.arguments import MIN_MINUTES, check_device, check_number, check_path, check_paths, check_strings
+    from weft.core.arguments import (
+        MIN_MINUTES,
+        check_device,
+        check_number,
+        check_path,
+        check_paths,
+        check_strings,
+        check_type,
+        parameter_name,
+    )
 
     folder, settings = check_path("out", out), check_strings("overrides", overrides)
     check_number("minutes", minutes, MIN_MINUTES)
@@ -68,6 +79,11 @@ def train(
     else:
         source = [str(name) for name in check_paths("recipe_or_files", recipe_or_files)]
     check_device(device)
+    if languages is not None:
+        from weft.data.languages import language_setting
+
+        check_type("languages", languages, (str,), "str")
+        settings = [*settings, language_setting(languages, settings, parameter_name)]
 
     from weft.training.progress import open_display
     from weft.training.training_run import start_training

@@ -1,7 +1,7 @@
 """The part of `weft translate` for documents: recognizes them, checks the options, translates and reports."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,9 +9,11 @@ from weft.cli.options import refuse_options
 from weft.core.errors import UserError
 
 if TYPE_CHECKING:
+    from weft.decoding.constraints.request import Request
     from weft.documents.document import DocumentFormat, DocumentOptions
     from weft.inference.document_translation import DocumentReport
     from weft.inference.text_translator import TextTranslator
+    from weft.inference.translation import Translation
 
 PLAIN_TEXT = "text"  # for --format: lines, whatever the file contains
 HEAD_BYTES = 2**16  # of a file, by which its format is recognized
@@ -72,11 +74,15 @@ def translate_document_file(
 ) -> None:
     """Translate a document, and report on standard error what became of its texts."""
     from weft.core.files import write_atomically
+    from weft.core.progress_bar import track_progress
     from weft.documents.document import DocumentError
     from weft.inference.document_translation import read_document, translate_document
 
+    def stream(requests: "Iterable[Request]") -> "Iterator[Translation]":
+        return track_progress(translator.stream(requests), f"translating {path}")
+
     try:
-        translated = translate_document(read_document(path), document_format, options, translator.stream)
+        translated = translate_document(read_document(path), document_format, options, stream)
     except DocumentError as error:
         raise UserError(f"{path}: {error}") from error
     if output is None:
@@ -90,8 +96,7 @@ def translate_document_file(
 
 def report_lines(path: Path, report: "DocumentReport") -> list[str]:
     """Return what the user should know: counts, texts that were left out, and how markup was placed."""
-    from weft.core.formatting import pluralize
-    from weft.inference.translation_io import METHOD_TEXTS
+    from weft.inference.translation_io import describe_methods
 
     skipped = [f"{count:,} {reason}" for reason, count in report.skipped.items()]
     skipped += [f"{len(report.rejected):,} left as they were"] * bool(report.rejected)
@@ -100,8 +105,4 @@ def report_lines(path: Path, report: "DocumentReport") -> list[str]:
     if report.truncated:
         places = ", ".join(unit.location for unit in report.truncated[:MAX_LISTED])
         lines.append(f"{path}: longer than the model reads, so the end is missing: {places}")
-    methods = report.methods
-    if methods.total() > methods["copy"] + methods["tags"]:
-        listed = ", ".join(f"{methods[method]:,} {text}" for method, text in METHOD_TEXTS.items() if methods[method])
-        lines.append(f"{path}: {pluralize(methods.total(), 'protected span')}: {listed}")
-    return lines
+    return [*lines, *(f"{path}: {line}" for line in describe_methods(report.methods))]

@@ -1,6 +1,5 @@
 """`weft train`: train a model."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -56,6 +55,8 @@ def train(
         raise UserError(f"--out is missing: name the run folder, for example {command} --out runs/first")
 
     if languages is not None:
+        from weft.data.languages import language_setting
+
         settings.append(language_setting(languages, settings))
 
     from weft.training.progress import open_display
@@ -68,13 +69,3 @@ def train(
             outcome = start_training(files, out, display, settings=settings, minutes=minutes, device=device)
     if outcome == "interrupted":
         raise typer.Exit(130)
-
-
-def language_setting(languages: str, settings: Sequence[str]) -> str:
-    """Return the setting for --languages; settings: those that are given as well."""
-    from weft.data.languages import parse_language_pair
-
-    pair = parse_language_pair(languages)
-    if any(setting.startswith("data.languages=") for setting in settings):
-        raise UserError(f"--languages {languages}: data.languages is set as well: omit one of the two")
-    return f'data.languages=["{pair.source}", "{pair.target}"]'  # in quotes, since YAML reads no as false

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from weft.core.arguments import OptionName, flag_name
 from weft.core.errors import UserError
 from weft.text.sentences import LANGUAGE_CODE
 
@@ -74,12 +75,23 @@ def is_language_code(text: str) -> bool:
     return LANGUAGE_CODE.fullmatch(text) is not None and base in LANGUAGE_NAMES
 
 
-def parse_language_pair(text: str) -> LanguagePair:
-    """Parse the value of --languages: two codes separated by a colon, as in en:de."""
+def parse_language_pair(text: str, option: OptionName = flag_name) -> LanguagePair:
+    """Parse the value of --languages: two codes separated by a colon, as in en:de. option: how messages name it."""
     codes = text.split(":")
     if len(codes) != 2 or not all(map(LANGUAGE_CODE.fullmatch, codes)):
-        raise UserError(f"--languages {text}: expected two language codes separated by a colon, such as en:de")
+        raise UserError(
+            f"{option('languages')} {text}: expected two language codes separated by a colon, such as en:de"
+        )
     return LanguagePair(*codes)
+
+
+def language_setting(languages: str, settings: Sequence[str], option: OptionName = flag_name) -> str:
+    """Return the setting for --languages; settings: those that are given as well."""
+    pair = parse_language_pair(languages, option)
+    if any(setting.startswith("data.languages=") for setting in settings):
+        name = option("languages")
+        raise UserError(f"{name} {languages}: data.languages is set as well: omit one of the two")
+    return f'data.languages=["{pair.source}", "{pair.target}"]'  # in quotes, since YAML reads no as false
 
 
 def language_pair_problem(codes: Sequence[str]) -> str | None:

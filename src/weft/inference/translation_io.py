@@ -10,6 +10,7 @@ from weft.core.codec import Codec
 from weft.core.errors import UserError
 from weft.core.files import write_atomically
 from weft.core.formatting import first_few, pluralize
+from weft.core.progress_bar import track_progress
 from weft.data.image_codec import is_image_name
 from weft.data.text_files import decode_lines, read_lines, resolve_listed_file
 from weft.decoding.constraints.request import PLAIN_READER, RequestReader
@@ -57,7 +58,8 @@ def _write_results(
     truncated, unmet, methods = list[int](), list[int](), Counter[SpanMethod]()
 
     def lines() -> Iterator[str]:
-        for number, result in enumerate(results, 1):
+        shown = track_progress(results, "translating", prints_items=output is None)
+        for number, result in enumerate(shown, 1):
             if alignments is not None:
                 alignments.write(f"{format_pharaoh(result.aligned_words)}\n".encode())
             if result.truncated:
@@ -72,14 +74,16 @@ def _write_results(
     if unmet:
         numbers = f"{pluralize(len(unmet), 'line')}: {first_few(unmet)}"
         print(f"weft: constraints are not met in {numbers} (--json shows which)", file=sys.stderr)
-    _report_spans(methods)
+    for line in describe_methods(methods):
+        print(f"weft: {line}", file=sys.stderr)
 
 
-def _report_spans(methods: Counter[SpanMethod]) -> None:
-    """Report how spans were placed, if the model did not place all of them."""
-    if methods.total() > methods["copy"] + methods["tags"]:
-        listed = ", ".join(f"{methods[method]:,} {text}" for method, text in METHOD_TEXTS.items() if methods[method])
-        print(f"weft: {pluralize(methods.total(), 'protected span')}: {listed}", file=sys.stderr)
+def describe_methods(methods: Counter[SpanMethod]) -> list[str]:
+    """Return how spans were placed in one line; none if the model placed all of them."""
+    if methods.total() == methods["copy"] + methods["tags"]:
+        return []
+    listed = ", ".join(f"{methods[method]:,} {text}" for method, text in METHOD_TEXTS.items() if methods[method])
+    return [f"{pluralize(methods.total(), 'protected span')}: {listed}"]
 
 
 def write_lines(lines: Iterable[str], output: Path | None) -> None:
