@@ -61,7 +61,7 @@ Setext title
 def rendered(content: bytes) -> str:
     """What an independent reader makes of a page, without the front matter."""
     text = content.decode()
-    return MarkdownIt("commonmark").enable("table").render(text.partition("---\n# ")[2])
+    return str(MarkdownIt("commonmark").enable("table").render(text.partition("---\n# ")[2]))
 
 
 def test_units() -> None:

@@ -36,7 +36,7 @@ FORMATS: tuple[DocumentFormat, ...] = (
 )
 BINARY_FORMATS = frozenset({"docx"})  # not for a terminal
 COMPRESSED_SUFFIXES = (".gz", ".bz2", ".xz")
-RECOGNIZED = ("po", "xliff", "tmx", "srt", "vtt", "android", "html")  # by their content, in files whose suffix tells nothing
+RECOGNIZED = ("po", "xliff", "tmx", "srt", "vtt", "android", "html")  # by their content, in files with these suffixes
 GENERAL_SUFFIXES = ("", ".txt", ".text", ".xml")
 UNSUPPORTED_SUFFIXES: Mapping[str, str] = {  # what to do instead
     ".doc": "Save it as .docx",
