@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 from fastapi.exceptions import RequestValidationError
 from PIL import Image
 from safetensors.torch import load_file, save_file
-from starlette.requests import Request
+from starlette.requests import Request as HttpRequest
 from starlette.types import Message
 from torch import zeros
 
@@ -175,7 +175,7 @@ async def _read_body(content_type: str, content: bytes) -> None:
 
     headers = [(b"content-type", content_type.encode())]
     scope = {"type": "http", "method": "POST", "headers": headers, "query_string": b"", "path": "/translate"}
-    await json_or_form(LibreTranslateRequest)(Request(scope, receive))
+    await json_or_form(LibreTranslateRequest)(HttpRequest(scope, receive))
     if content_type == "application/json":
         try:
             TranslateRequest.model_validate(json.loads(content))  # as FastAPI does
