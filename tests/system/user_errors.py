@@ -197,7 +197,7 @@ TRAINING_COMMANDS: dict[str, list[UserErrorCase]] = {
         case("missing validation", [*TRAIN, "data.valid=[none.tsv]"], "data.valid=[] data.validation_fraction=0.1"),
         case("missing folder", [*TRAIN, "data.folder={bad}/none"], "nor a folder {bad}/none"),
         case("folder as data", [*TRAIN, "data.train=['{bad}', train.tgt]"], "{bad}: is a folder, not a file"),
-        case("one text file", [*TRAIN, "data.train=[train.src]"], "from two text files, or from one .tsv or .jsonl"),
+        case("one text file", [*TRAIN, "data.train=[train.src]"], "from two text files, or from one of .tsv, .jsonl"),
         case(
             "unequal data files",
             [*TRAIN, "data.train=[train.src, test.tgt]"],
@@ -336,7 +336,7 @@ TRAINING_COMMANDS: dict[str, list[UserErrorCase]] = {
         case("damaged weights", ["finetune", "{damaged}", *FINETUNE[2:]], "weights.safetensors: is damaged"),
         case("output exists", [*FINETUNE[:-1], "{bad}"], "{bad} exists already"),
         case("missing file", [*FINETUNE[:3], "{bad}/none", *FINETUNE[4:]], "{bad}/none: there is no such file"),
-        case("single file", [*FINETUNE[:3], *FINETUNE[4:]], "two text files, one .tsv or one .jsonl"),
+        case("single file", [*FINETUNE[:3], *FINETUNE[4:]], "two text files, or one of .tsv"),
         case(
             "parallel data for a language model",
             ["finetune", "{language_model}", *FINETUNE[2:]],

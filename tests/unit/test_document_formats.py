@@ -25,6 +25,7 @@ def test_names_are_unique() -> None:
         ("messages", PO, "po"),
         ("film.txt", SRT, "srt"),
         ("texts.xml", XLIFF, "xliff"),
+        ("strings.xml", b'<resources><string name="a">Text</string></resources>', "android"),
         ("train.en", SRT, None),
         ("train.en", b"<b>Hello</b>", None),
         ("text.txt", b"# Hello\n- a = b\n{x}", None),

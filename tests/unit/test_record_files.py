@@ -1,5 +1,6 @@
 """Training data in CSV, Parquet and documents, and glossaries in CSV and TBX."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -42,8 +43,8 @@ def write(path: Path, content: str) -> Path:
     return path
 
 
-def write_parquet(path: Path, columns: dict[str, list[object]]) -> Path:
-    pyarrow.parquet.write_table(pyarrow.table(columns), path)
+def write_parquet(path: Path, columns: Mapping[str, object]) -> Path:
+    pyarrow.parquet.write_table(pyarrow.table(dict(columns)), path)
     return path
 
 
@@ -65,7 +66,7 @@ def test_pairs_of_text_formats(tmp_path: Path, name: str, content: str) -> None:
 def test_pairs_of_parquet(tmp_path: Path) -> None:
     sources, targets = [source for source, _ in PAIRS], [target for _, target in PAIRS]
     struct = [{"de": target, "en": source} for source, target in PAIRS]
-    files: dict[str, dict[str, Any]] = {
+    files: dict[str, dict[str, object]] = {
         "named": {"target": targets, "id": [1, 2, 3], "source": sources},
         "first": {"id": [1, 2, 3], "english": sources, "german": targets},
         "struct": {"id": ["a", "b", "c"], "translation": struct},

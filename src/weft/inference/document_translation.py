@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +16,11 @@ from weft.documents.document import DocumentFormat, DocumentOptions, Unit
 from weft.inference.backends import StreamError
 from weft.inference.translation import SpanMethod, Translation
 from weft.text.marked_text import MarkedText
+<<<<<<< HEAD
 from weft.text.span_patterns import Span
+=======
+from weft.text.span_patterns import Span, SpanKind
+>>>>>>> docflow
 
 TranslationStream: TypeAlias = Callable[[Iterable[Request]], Iterator[Translation]]
 
@@ -62,7 +66,10 @@ def translate_document(
     """Translate a document, each distinct text once; raise DocumentError if it is damaged."""
     document = document_format.open(content, options)
     texts = {unit.text: tuple(_split_lines(unit.text)) for unit in document.units}
-    locations = {line: unit.location for unit in reversed(document.units) for line, _ in texts[unit.text]}
+    locations = dict[MarkedText, str]()  # where each line occurs first
+    for unit in document.units:
+        for line, _ in texts[unit.text]:
+            locations.setdefault(line, unit.location)
     translations = _translate_lines(locations, stream)
     outputs = {text: _join_lines(text, lines, translations) for text, lines in texts.items()}
     filled = document.fill([outputs[unit.text] for unit in document.units])
@@ -103,8 +110,14 @@ def _join_lines(
     text: MarkedText, lines: Sequence[tuple[MarkedText, str]], translations: dict[MarkedText, Translation]
 ) -> MarkedText | None:
     """Return the translation of a text with its own spans; None if they are not all there."""
+<<<<<<< HEAD
     own = {(span.kind, span.text): 0 for span in text.spans}
     roles = {key: [span.role for span in text.spans if (span.kind, span.text) == key] for key in own}
+=======
+    own = defaultdict[tuple[SpanKind, str], deque[Span]](deque)
+    for span in text.spans:
+        own[span.kind, span.text].append(span)
+>>>>>>> docflow
     parts = list[str | Span]()
     for line, gap in lines:
         translation = translations[line]
@@ -112,11 +125,7 @@ def _join_lines(
             if isinstance(part, str):
                 parts.append(part)
                 continue
-            key = part.kind, part.text
-            if key in own and own[key] < len(roles[key]):
-                parts.append(part._replace(role=roles[key][own[key]]))
-                own[key] += 1
-            else:
-                parts.append(part.text)  # found by a pattern: the format escapes it as any other text
+            same = own[part.kind, part.text]  # empty for what a pattern found: the format escapes it as other text
+            parts.append(same.popleft() if same else part.text)
         parts.append(gap)
-    return MarkedText.join(parts) if all(own[key] == len(roles[key]) for key in own) else None
+    return None if any(own.values()) else MarkedText.join(parts)
