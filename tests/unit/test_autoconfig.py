@@ -71,6 +71,16 @@ def test_shared_alphabet_gives_joint_vocabulary() -> None:
         assert (recipe.text.joint, recipe.model.tie) == (joint, tie)
 
 
+def test_lines_that_are_not_single_sentences_are_translated_whole() -> None:
+    paragraphs = profile_lines(["A cat sleeps here. It dreams of fish."] * 20, ["Un gato duerme."] * 20).source
+    assert paragraphs.several_sentences == 1
+    for source, splits in ((SENTENCES, True), (paragraphs, False), (SINGLE, True), (SYMBOLS, True)):
+        document = choices_to_document(choose_text_settings(make_inputs(CorpusProfile(30_000, source, SENTENCES))))
+        assert load_recipe(document).translate.split_sentences == splits
+    document = choices_to_document(choose_text_settings(make_inputs(CorpusProfile(30_000, SINGLE, SYMBOLS))))
+    assert not load_recipe(document).translate.split_sentences
+
+
 def test_words_use_characters_and_word_metrics() -> None:
     document: Any = choices_to_document(choose_text_settings(make_inputs(CorpusProfile(30_000, SINGLE, SYMBOLS))))
     recipe = load_recipe(document)

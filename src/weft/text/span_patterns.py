@@ -111,30 +111,3 @@ def pair_elements(spans: Sequence[Span]) -> list[Span]:
                 counts[name] -= 1
             roles |= {start: "open", number: "close"}
     return [span._replace(role=roles.get(number, "single")) for number, span in enumerate(spans)]
-
-
-def spans_preserved(spans: Sequence[Span], output: str) -> list[bool]:
-    """Whether each span occurs verbatim in the output, as a span of its kind and without overlapping another one."""
-    taken: list[tuple[int, int]] = []
-    is_preserved: dict[Span, bool] = {}
-    for span in sorted(spans, key=lambda span: -len(span.text)):
-        free = (
-            (first, first + len(span.text))
-            for first in _find_occurrences(span, output)
-            if all(first + len(span.text) <= start or end <= first for start, end in taken)
-        )
-        match = next(free, None)
-        is_preserved[span] = match is not None
-        if match is not None:
-            taken.append(match)
-    return [is_preserved[span] for span in spans]
-
-
-def _find_occurrences(span: Span, output: str) -> Iterator[int]:
-    """Yield the offsets where the pattern of the span's kind matches exactly its text."""
-    offset = output.find(span.text)
-    while offset >= 0:
-        match = SPAN_PATTERNS[span.kind].match(output, offset)
-        if match is not None and match[0] == span.text:
-            yield offset
-        offset = output.find(span.text, offset + 1)
