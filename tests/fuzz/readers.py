@@ -13,11 +13,7 @@ from typing import NamedTuple, TypeAlias
 from fastapi.exceptions import RequestValidationError
 from PIL import Image
 from safetensors.torch import load_file, save_file
-<<<<<<< HEAD
 from starlette import requests as starlette_requests
-=======
-from starlette.requests import Request as HttpRequest
->>>>>>> docflow
 from starlette.types import Message
 from torch import zeros
 
@@ -187,11 +183,7 @@ async def _read_body(content_type: str, content: bytes) -> None:
 
     headers = [(b"content-type", content_type.encode())]
     scope = {"type": "http", "method": "POST", "headers": headers, "query_string": b"", "path": "/translate"}
-<<<<<<< HEAD
     await json_or_form(LibreTranslateRequest)(starlette_requests.Request(scope, receive))
-=======
-    await json_or_form(LibreTranslateRequest)(HttpRequest(scope, receive))
->>>>>>> docflow
     if content_type == "application/json":
         try:
             TranslateRequest.model_validate(json.loads(content))  # as FastAPI does

@@ -326,7 +326,7 @@ class TestInBrowser:
         page.locator("#source").fill(TEXT)
         opened.settle()
         lines = [line for line in TEXT.split("\n") if line]
-        first, last = server.post("/v1/translate", {"lines": lines, "paragraphs": True}).json()["lines"]
+        first, last = server.post("/v1/translate", {"lines": lines}).json()["lines"]
         sentences = [*first["sentences"], *last["sentences"]]
         rows = page.locator(".sentences button")
         assert [row.split("\n") for row in rows.all_inner_texts()] == [

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import pytest
 
@@ -30,7 +29,8 @@ class ListDocument:
         return FilledDocument(repr([text and text.text for text in translations]).encode())
 
 
-class Recorder(NamedTuple):
+@dataclass(frozen=True)
+class Recorder:
     """Translates into upper case, and records the requests."""
 
     requests: list[Request]

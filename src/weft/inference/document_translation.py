@@ -16,11 +16,7 @@ from weft.documents.document import DocumentFormat, DocumentOptions, Unit
 from weft.inference.backends import StreamError
 from weft.inference.translation import SpanMethod, Translation
 from weft.text.marked_text import MarkedText
-<<<<<<< HEAD
-from weft.text.span_patterns import Span
-=======
 from weft.text.span_patterns import Span, SpanKind
->>>>>>> docflow
 
 TranslationStream: TypeAlias = Callable[[Iterable[Request]], Iterator[Translation]]
 
@@ -110,14 +106,9 @@ def _join_lines(
     text: MarkedText, lines: Sequence[tuple[MarkedText, str]], translations: dict[MarkedText, Translation]
 ) -> MarkedText | None:
     """Return the translation of a text with its own spans; None if they are not all there."""
-<<<<<<< HEAD
-    own = {(span.kind, span.text): 0 for span in text.spans}
-    roles = {key: [span.role for span in text.spans if (span.kind, span.text) == key] for key in own}
-=======
     own = defaultdict[tuple[SpanKind, str], deque[Span]](deque)
     for span in text.spans:
         own[span.kind, span.text].append(span)
->>>>>>> docflow
     parts = list[str | Span]()
     for line, gap in lines:
         translation = translations[line]

@@ -46,7 +46,7 @@ export function inspect(kind, body, signal) {
 
 // Translates lines of any number of sentences: for each, its source and its sentences with their translations.
 export async function translateText(lines, options, signal) {
-  return (await post("v1/translate", { lines, paragraphs: true, ...options }, signal)).lines;
+  return (await post("v1/translate", { lines, ...options }, signal)).lines;
 }
 
 // Translates lines that are sentences, with constraints.
