@@ -115,7 +115,6 @@ def test_report_is_written(runs: dict[str, Path], tmp_path: Path) -> None:
         (lambda: package.compare("{m}", ["{d}"]), UserError, "there is no source for it to translate: add source FILE"),
         (lambda: package.report("r", max_lines=0), UserError, "max_lines=0: should be at least 1"),
     ],
-    ids=str,
 )
 def test_errors_name_parameters(
     call: Callable[[], Any], error: type[Exception], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -27,7 +27,7 @@ from weft.text.marked_text import CLOSE_TAGS, OPEN_TAGS, SINGLE_TAGS, TAGS, Mark
 from weft.text.sentences import SentenceSplitter
 from weft.text.span_patterns import SPAN_KINDS, Span, find_spans, parse_span_kinds
 from weft.text.tokenizer import Tokenizer
-from weft.text.tokenizer_training import BPETokenizerTrainer, CharacterTokenizerTrainer
+from weft.text.tokenizer_training import CharacterTokenizerTrainer
 
 WORDS = ["ab", "c", "Abc.", "de,", "(a)", "B?", "a\u2028b", "e\u0301"]
 SINGLES = ["{a}", "%s", "%1$d", "https://a.b/c", "me@a.org", "👍", "<br/>", "&amp;", "5", "{{ x }}", "%", "[X1X]"]
@@ -266,8 +266,6 @@ def test_default_kinds_depend_on_the_tokenizers() -> None:
     assert [span.text for span in tagged.translate(text).spans] == ["{a}"]
     assert tagged.translate(Request(text, protect=())).spans == ()
     assert not has_tag_tokens(tokenizer(), tokenizer(""))
-    merged = BPETokenizerTrainer(vocab_size=600, min_frequency=1).train([TAG_LETTERS * 20])
-    assert not has_tag_tokens(merged, merged)
 
 
 def test_python_interface_checks_types() -> None:
