@@ -84,7 +84,7 @@ def main(
     moses()  # fail before the translation, not after it
     facts = training_facts(run)
     sources, references = read_split(folder, split, "en", "de")
-    outputs = [translation.text for translation in weft.load(run, beam=beam).translate(sources)]
+    outputs = [translation.text for translation in weft.load(run, beam=beam).translate(sources, split=False)]
     scores = score(outputs, references)
     print(f"{run} on {split}: {len(outputs):,} lines, beam {beam}")
     print("{updates:,} updates in {minutes:.1f} minutes, {tokens_per_second:,.0f} target tokens/s".format(**facts))

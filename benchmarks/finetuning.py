@@ -105,7 +105,7 @@ def evaluate_run(run: Path, folder: Path) -> dict[str, list[MetricScore]]:
     for domain in DOMAINS:
         pairs = list(Corpus([split_file(folder, f"{domain}-test")]).pairs())
         sources = [source for source, _ in pairs]
-        outputs = [translation.text for translation in translator.translate(sources)]
+        outputs = [translation.text for translation in translator.translate(sources, split=False)]
         scores[domain] = evaluate_with_intervals(Segments(outputs, [[target] for _, target in pairs], sources), METRICS)
     return scores
 

@@ -124,7 +124,7 @@ def main(
     for name, run in zip(names, runs, strict=True):
         translator = weft.load(run)
         weights[name] = count_parameters(translator.trained.model)
-        outputs[name] = [translation.text for translation in translator.translate(sources)]
+        outputs[name] = [translation.text for translation in translator.translate(sources, split=False)]
     scores = by_length(sources, references, outputs)
     rows = [
         Row(

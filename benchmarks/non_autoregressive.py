@@ -164,7 +164,7 @@ def rows(task: Task, minutes: float, folder: Path) -> Iterator[Row]:
 def measure_run(task: Task, name: str, run: Path) -> Row:
     translator = weft.load(run)
     began = time.perf_counter()
-    translations = translator.translate(task.sources)
+    translations = translator.translate(task.sources, split=False)
     seconds = time.perf_counter() - began
     tokens = sum(len(translation.alternatives[0].tokens) for translation in translations)
     outputs = [translation.text for translation in translations]

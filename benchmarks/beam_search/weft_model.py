@@ -93,7 +93,7 @@ def outputs(folder: Path, rows: Sequence[Sequence[int]], tokens: int, beam: int,
     translator = load_translator(folder, device="cpu", overrides=fixed_length_settings(tokens, beam, beam))
     tokenizer = translator.trained.target_tokenizer
     last = None if end else -1
-    found = translator.translate(tokenizer.decode(rows))
+    found = translator.translate(tokenizer.decode(rows), split=False)
     best = [
         max(translation.alternatives, key=lambda alternative: sum(alternative.token_scores[:last]))
         for translation in found

@@ -100,7 +100,18 @@ def first_lines(file: Path, count: int, into: Path) -> list[str]:
 
 def translate(model: Path, source: Path, output: Path, options: Sequence[str], threads: int) -> Turn:
     """Time `weft translate`; raise UserError if the number of lines changes."""
-    command = [sys.executable, "-m", "weft", "translate", str(model), str(source), "--output", str(output), *options]
+    command = [
+        sys.executable,
+        "-m",
+        "weft",
+        "translate",
+        str(model),
+        str(source),
+        "--no-split",
+        "--output",
+        str(output),
+        *options,
+    ]
     turn = time_process("weft translate", command, threads)
     expected, found = (sum(1 for _ in read_lines(file)) for file in (source, output))
     if expected != found:

@@ -35,7 +35,7 @@ def run_search(run: Path, search: str, sources: Sequence[str]) -> SearchOutputs:
     """Translate all lines and time it, without loading the model."""
     translator = load_warmed_up(run, search, sources[0])
     began = time.perf_counter()
-    translations = translator.translate(sources)
+    translations = translator.translate(sources, split=False)
     seconds = time.perf_counter() - began
     return SearchOutputs(
         [translation.text for translation in translations], [translation.score for translation in translations], seconds
@@ -46,7 +46,7 @@ def load_warmed_up(run: Path, search: str, line: str) -> Translator:
     """Load a translator and warm it up on one line, which also reports unsupported searches early."""
     try:
         translator = load_translator(run, overrides=SEARCHES[search])
-        translator.translate([line])
+        translator.translate([line], split=False)
     except UserError as error:
         raise UserError(f"{run}: {search}: {error} (--searches chooses others)") from error
     return translator

@@ -128,7 +128,7 @@ def test_outputs_equal_torch(kind: str, beam: int, tmp_path: Path) -> None:
     folder = save_scaled_model(TRANSFORMERS[kind], tmp_path, strength=0.7)
     source_lines = ["", *random_lines(60), "  "]
     torch_backend = load_translator(folder, device="cpu", beam=beam)
-    ours = torch_backend.translate(source_lines)
+    ours = torch_backend.translate(source_lines, split=False)
     theirs = list(ctranslate2_backend(folder, lambda: torch_backend, beam).stream(source_lines))
     assert [translation.source for translation in theirs] == source_lines
     scorer = Scorer(torch_backend.trained)
@@ -185,7 +185,7 @@ def test_lines_at_length_limit_do_not_delay_other_batches(tmp_path: Path, monkey
     outputs = [
         translation.text for translation in ctranslate2_backend(folder, lambda: torch_backend, 2).stream(source_lines)
     ]
-    assert outputs == [translation.text for translation in torch_backend.translate(source_lines)]
+    assert outputs == [translation.text for translation in torch_backend.translate(source_lines, split=False)]
     (library,) = recorders
     assert "search" in library.calls[library.calls.index("score") :]
     assert library.calls.count("score") <= library.calls.count("search")

@@ -40,7 +40,10 @@ ONNX_MODELS: dict[str, dict[str, Any]] = {
 
 
 def torch_outputs(folder: Path, source_lines: list[str]) -> list[str]:
-    return [translation.text for translation in load_translator(folder, device="cpu", beam=1).translate(source_lines)]
+    return [
+        translation.text
+        for translation in load_translator(folder, device="cpu", beam=1).translate(source_lines, split=False)
+    ]
 
 
 @pytest.mark.parametrize("kind", ONNX_MODELS)
@@ -80,7 +83,9 @@ def test_search_settings_are_exported(alpha: float, tmp_path: Path) -> None:
     folder = save_scaled_model(TRANSFORMER, tmp_path, 0.4, search=search, max_length_extra=200)
     export_ctranslate2(read_model_folder(folder), tmp_path / "out", "float32")
     source_lines = random_lines(60)
-    ours = [translation.text for translation in load_translator(folder, device="cpu").translate(source_lines)]
+    ours = [
+        translation.text for translation in load_translator(folder, device="cpu").translate(source_lines, split=False)
+    ]
     assert ctranslate2_model.Model(tmp_path / "out").translate(source_lines) == ours
 
 

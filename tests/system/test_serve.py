@@ -349,6 +349,7 @@ def test_openapi_describes_every_endpoint(server: Server) -> None:
     node = server.get("/openapi.json").json()
     assert {*node["paths"]} == {
         "/translate", "/detect", "/languages", "/health", "/metrics",
+        "/translate_file", "/download_file/{name}", "/frontend/settings",
         "/v1/translate", "/v1/stream", "/v1/models", "/v1/reload", "/v1/training",
         *(f"/v1/inspect/{kind}" for kind in ("words", "alternatives", "attention", "search", "gates", "positions")),
         "/v1/inspect/frames",

@@ -206,7 +206,7 @@ def test_command_keeps_the_lines_and_reports_the_truncated(model_folder: Path, t
     content = "\n".join(UNUSUAL_LINES).encode()  # no newline after the last line
     source, output = tmp_path / "in.txt", tmp_path / "out.txt"
     source.write_bytes(content)
-    from_file = weft("translate", model_folder, "--no-split", source)
+    from_file = weft("translate", model_folder, "--no-split", "--format", "text", source)
     assert (from_file.code, len(from_file.lines)) == (0, len(UNUSUAL_LINES))
     numbers = from_file.err.removesuffix("\n").rpartition(": ")[2].split(", ")
     assert {"5", "6"} <= set(numbers)
@@ -215,7 +215,10 @@ def test_command_keeps_the_lines_and_reports_the_truncated(model_folder: Path, t
     )
     assert weft("translate", model_folder, "--no-split", stdin=content) == from_file
     assert weft("translate", model_folder, "--no-split", stdin=content + b"\n") == from_file
-    assert weft("translate", model_folder, "--no-split", source, "--output", output).err == from_file.err
+    assert (
+        weft("translate", model_folder, "--no-split", "--format", "text", source, "--output", output).err
+        == from_file.err
+    )
     assert output.read_bytes() == from_file.out
     assert weft("evaluate", model_folder, source, source, "--metric", "exact").err == from_file.err
 

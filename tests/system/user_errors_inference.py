@@ -55,7 +55,11 @@ INFERENCE_COMMANDS: dict[str, list[UserErrorCase]] = {
             ["translate", "{run}", "--output", "{bad}/none/x"],
             "there is no folder {bad}/none",
         ),
-        case("full disk", ["translate", "{run}", "{recipe}", "--output", "/dev/full"], "/dev/full: the disk is full"),
+        case(
+            "full disk",
+            ["translate", "{run}", "{corpus}/test.src", "--output", "/dev/full"],
+            "/dev/full: the disk is full",
+        ),
         case("beam of zero", ["translate", "{run}", "--beam", "0"], "--beam", "greater than or equal to 1"),
         case("beam of text", ["translate", "{run}", "--beam", "wide"], "--beam", "integer"),
         case(
@@ -134,13 +138,13 @@ INFERENCE_COMMANDS: dict[str, list[UserErrorCase]] = {
         ),
         case(
             "sentences on a full disk",
-            ["translate", "{run}", "{recipe}", "--no-split", "--output", "/dev/full"],
+            ["translate", "{run}", "{corpus}/test.src", "--no-split", "--output", "/dev/full"],
             "/dev/full: the disk is full",
         ),
         case(
             "two texts",
             ["translate", "{run}", "{recipe}", "--text", "A cat."],
-            "--text is the text to translate: omit INPUT, which is another one",
+            "--text is the text to translate: omit INPUT, which is for files",
         ),
         case(
             "fusion weight without language model",

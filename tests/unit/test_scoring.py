@@ -172,7 +172,7 @@ def test_pairs_are_read_from_a_table_or_two_files(files: tuple[Path, Path, Path]
 
 def test_invalid_input_is_reported(files: tuple[Path, Path, Path], tmp_path: Path) -> None:
     model, source, target = files
-    with pytest.raises(UserError, match=r"pairs are read from two text files, or from one \.tsv or \.jsonl"):
+    with pytest.raises(UserError, match=r"pairs are read from two text files, or from one of \.tsv, \.jsonl"):
         score(model, [source])
     (tmp_path / "short").write_text("cb\n", "utf-8")
     with pytest.raises(UserError, match=r"has 3 lines and .*short has 1 lines"):

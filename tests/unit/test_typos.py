@@ -319,7 +319,7 @@ def test_command_learns_from_pairs_and_excludes_a_test_set(tmp_path: Path) -> No
         (["--rate", "drop=nan"], "^--rate drop=nan: expected a number of at least 0"),
         (["--learn-from", "x.tsv", "--layout", "qwerty"], "^--learn-from learns the kinds of errors: omit --layout"),
         (["--learn-from", "missing.tsv"], r"^missing\.tsv: there is no such file"),
-        (["--learn-from", "pairs.txt"], r"^pairs are read from .* one \.tsv or \.jsonl .*; got pairs\.txt$"),
+        (["--learn-from", "pairs.txt"], r"^pairs are read from .* one of \.tsv, \.jsonl, .*; got pairs\.txt$"),
         (["--exclude", "missing.tsv"], r"^missing\.tsv: there is no such file"),
         (["missing.txt"], r"^missing\.txt: there is no such file"),
         (["--out", "pairs.txt"], r"^pairs\.txt: weft train reads pairs from a \.tsv"),

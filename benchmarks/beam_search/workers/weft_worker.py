@@ -22,7 +22,11 @@ def make(job: Job, folder: Path) -> Decode:
 
     def decode(batches: Batches) -> list[list[int]]:
         inputs = [[row for batch in batches for row in batch]] if job.batching.unit == "tokens" else batches
-        found = [translation.text for rows in inputs for translation in translator.translate(tokenizer.decode(rows))]
+        found = [
+            translation.text
+            for rows in inputs
+            for translation in translator.translate(tokenizer.decode(rows), split=False)
+        ]
         return tokenizer.encode(found)
 
     return decode
