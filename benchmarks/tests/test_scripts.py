@@ -18,6 +18,7 @@ from benchmarks import (
     layers,
     non_autoregressive,
     peer_speed,
+    placeholders,
     precision,
     rank_speed,
     recipe_speed,
@@ -56,6 +57,8 @@ from weft.config.yaml_files import read_yaml
 from weft.core.errors import UserError
 from weft.data.datasets.catalog import CODESPELL
 from weft.data.datasets.download import DatasetFolder
+from weft.inference.span_translation import DEFAULT_KINDS
+from weft.text.marked_text import MarkedText
 from weft.training.distillation import StudentFolder, distill
 
 SHAPE = Shape(layers=1, dim=8, hidden=12, heads=2)
@@ -130,6 +133,19 @@ def test_evaluate_multi30k(run: Path, multi30k: Path, output: Path) -> None:
     figures = read(output)
     assert figures["training"]["updates"] == 20
     assert [score["name"] for score in figures["scores"]] == ["bleu", "chrf", "bleu, lower-cased Moses tokens"]
+
+
+def test_placeholders(run: Path, output: Path, tmp_path: Path) -> None:
+    strings = tmp_path / "strings.tsv"
+    strings.write_text("A man <b>sleeps</b> {x}.\tEin Mann <b>schläft</b> {x}.\n%s!\t%s!\n", "utf-8")
+    placeholders.main([run, strings], json_file=output)
+    figures = read(output)["figures"]["strings.tsv"]
+    assert list(figures) == ["tags", "mask", "text", "without"]
+    assert figures["tags"]["strings"] == 2
+    marked = MarkedText.find("A {x} <b>c</b>", DEFAULT_KINDS)
+    assert placeholders.mask_spans(marked) == "A [X0X] [X1X]c[X2X]"
+    assert placeholders.unmask_spans("[ X2 X] [X0X]", marked) == "</b> {x}"
+    assert placeholders.remove_spans("A {x} <b>c</b>.") == "A c ."
 
 
 @pytest.mark.slow
