@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Literal, NamedTuple
 
-from weft.documents.edits import Edits
-from weft.documents.inline_tags import InlineTag, has_text, mark_tags, match_tags, trim_edges
+from weft.documents.inline_tags import InlineTag, mark_tags, match_tags, trim_edges
+from weft.documents.replacements import Edits
+from weft.documents.translatable_text import has_letters
 from weft.documents.xml_source import ILLEGAL_CHARACTER, XmlElement, XmlSource
 from weft.text.marked_text import MarkedText
 
@@ -75,7 +76,7 @@ def read_paragraph(source: XmlSource, element: XmlElement) -> DocxParagraph | No
     whole = [part if isinstance(part, str) else next(pieces) for part in parts]
     first, end = trim_edges(parts, lambda index: not isinstance(part := whole[index], str) and part.kind == "word")
     kept = parts[first:end]
-    if not has_text(kept):
+    if not has_letters(kept):
         return None
     before, after = whole[:first], whole[end:]
     if isinstance(text := kept[0], str):

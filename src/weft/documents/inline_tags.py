@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, get_args
 
 from weft.text.marked_text import MarkedText, partner_indices
@@ -74,11 +74,6 @@ def match_tags(source: MarkedText, translation: MarkedText) -> list[str | int]:
     if opened or any(waiting.values()):
         raise ValueError("the translation has not all inline tags of the source")
     return parts
-
-
-def has_text(parts: Iterable[str | InlineTag]) -> bool:
-    """Whether there is a letter outside of the tags."""
-    return any(isinstance(part, str) and any(map(str.isalpha, part)) for part in parts)
 
 
 def trim_edges(parts: Sequence[str | InlineTag], is_movable: Callable[[int], bool]) -> tuple[int, int]:

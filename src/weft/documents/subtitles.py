@@ -14,19 +14,11 @@ from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
+from weft.documents.decoded_text import DecodedText, Line, check_output, decode_plain_text, split_lines
 from weft.documents.document import Document, DocumentError, DocumentFormat, DocumentOptions, FilledDocument, Unit
-from weft.documents.encoded_text import (
-    EncodedText,
-    Line,
-    check_output,
-    decode_document,
-    has_letters,
-    normalize_spaces,
-    split_lines,
-    strip_outer_markup,
-)
-from weft.documents.file_text import Replacement, replace_ranges
 from weft.documents.line_wrapping import distribute_marked, join_lines, wrap_marked
+from weft.documents.replacements import Replacement, replace_ranges
+from weft.documents.translatable_text import has_letters, normalize_spaces, strip_outer_markup
 from weft.text.marked_text import MarkedText
 from weft.text.span_patterns import Span, SpanRole
 
@@ -84,7 +76,7 @@ class Subtitles:
     """Each unit has one segment, or those over which a sentence runs."""
 
     syntax: SubtitleSyntax
-    source: EncodedText
+    source: DecodedText
     segments: tuple[tuple[Segment, ...], ...]
     units: tuple[Unit, ...]
     skipped: dict[str, int]
@@ -126,12 +118,12 @@ class Subtitles:
 
 def open_subtitles(syntax: SubtitleSyntax, content: bytes, _options: DocumentOptions) -> Document:
     """Parse a file; raise DocumentError if it has no cue, or a line with "-->" that is not a time."""
-    source = decode_document(content)
+    source = decode_plain_text(content)
     cues = list(_read_cues(list(split_lines(source.text)), syntax))
     if not cues and not syntax.has_blocks:
         raise DocumentError("has no subtitle: expected a line such as 00:00:01,000 --> 00:00:02,000")
     found = [segment for cue in cues for segment in _split_cue(cue, syntax)]
-    segments = [segment for segment in found if has_letters(segment.text)]
+    segments = [segment for segment in found if has_letters(segment.text.parts())]
     groups = tuple(_group_sentences(segments))
     units = tuple(Unit(_join_segments(group), f"line {group[0].lines[0].number}") for group in groups)
     skipped = len(found) - len(segments)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from weft.core.formatting import quote, quote_all
 from weft.documents.document import DocumentError, DocumentFormat, DocumentOptions, FilledDocument, Unit
-from weft.documents.edits import Edits
+from weft.documents.replacements import Edits
 from weft.documents.xml_inline import InlineContent, InlineRole, languages_match, read_inline, render_inline
 from weft.documents.xml_source import XmlElement, XmlSource, escape_attribute, parse_xml
 from weft.text.marked_text import MarkedText

@@ -13,8 +13,8 @@ from typing import NamedTuple, TypeAlias
 from xml.parsers import expat
 
 from weft.core.formatting import pluralize, quote
+from weft.documents.decoded_text import DecodedText, decode_document
 from weft.documents.document import DocumentError
-from weft.documents.encodings import DecodedText, decode_text
 
 MAX_XML_BYTES = 2**27
 MAX_NODES = 1_000_000  # in memory at once, about 300 bytes each
@@ -94,8 +94,8 @@ class XmlSource(NamedTuple):
     decoded: DecodedText
 
     def encode(self, content: bytes) -> bytes:
-        """Return changed content in the encoding of the file."""
-        return self.decoded.encode(content.decode())
+        """Return changed content in the encoding of the file; characters that it lacks become references."""
+        return self.decoded.encode(content.decode(), "xmlcharrefreplace")
 
     @property
     def newline(self) -> str:
@@ -115,10 +115,8 @@ def escape_attribute(text: str) -> str:
 
 def decode_xml(content: bytes) -> DecodedText:
     """Decode XML with its byte order mark or declaration; without both it is UTF-8."""
-    if len(content) > MAX_XML_BYTES:
-        raise DocumentError(f"is too large: XML of more than {MAX_XML_BYTES:,} bytes. Split it.")
     match = DECLARED_ENCODING.match(content)
-    return decode_text(content, match[1].decode() if match else "utf-8")
+    return decode_document(content, match[1].decode() if match else "utf-8", MAX_XML_BYTES)
 
 
 def parse_xml(content: bytes, visit: Callable[[XmlElement], bool] = lambda _: False) -> XmlSource:
