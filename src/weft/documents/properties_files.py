@@ -60,7 +60,7 @@ def open_properties(content: bytes, options: DocumentOptions) -> SlotDocument:
     strings = list(find_properties(file.text))
     check_units(len(strings))
     style = EscapeStyle.of(file.text, ESCAPE, unescape, REQUIRED)
-    if file.text.isascii():
+    if file.text.isascii() and not file.mark:
         style = replace(style, is_ascii=True)
     if file.encoding == "iso-8859-1":
         style = replace(style, is_latin=True)
