@@ -18,7 +18,7 @@ class Replacement(NamedTuple):
 def replace_ranges(text: str, replacements: Iterable[Replacement]) -> str:
     """Return a text with parts replaced, which do not overlap."""
     edits = Edits(text)
-    for replacement in sorted(replacements):
+    for replacement in replacements:
         edits.replace(*replacement)
     return edits.render(0, len(text))
 
