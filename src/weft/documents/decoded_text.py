@@ -39,12 +39,13 @@ class DecodedText(NamedTuple):
         """Return the bytes of another text in the same encoding."""
         return self.mark + text.encode(self.encoding, errors)
 
-    def can_encode(self, text: str) -> bool:
+    def reject(self, text: str) -> str | None:
+        """Return why a translation cannot be written in the encoding, or None."""
         try:
             text.encode(self.encoding)
         except UnicodeError:
-            return False
-        return True
+            return f"{self.encoding.upper()} has not all characters of the translation"
+        return None
 
 
 def decode_document(content: bytes, encoding: str = "utf-8", max_bytes: int = MAX_BYTES) -> DecodedText:

@@ -120,9 +120,7 @@ class PoDocument:
             if translation is None:
                 continue
             string = text.render(translation)
-            reason = text.reject(translation, string)
-            if reason is None and not self.file.can_encode(string):
-                reason = f"{self.file.encoding.upper()} has not all characters of the translation"
+            reason = text.reject(translation, string) or self.file.reject(string)
             if reason is None:
                 strings[number] = string
             else:

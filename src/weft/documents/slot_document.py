@@ -57,10 +57,10 @@ class SlotDocument:
                 rejected.append((slot.unit, reason))
                 continue
             text = slot.render(translation)
-            if self.file.can_encode(text):
+            if (reason := self.file.reject(text)) is None:
                 replacements.append(Replacement(slot.first, slot.end, text))
             else:
-                rejected.append((slot.unit, f"{self.file.encoding.upper()} has not all characters of the translation"))
+                rejected.append((slot.unit, reason))
         settings = self.settings if any(text is not None for text in translations) else ()
         content = self.file.encode(replace_ranges(self.file.text, [*replacements, *settings]))
         return FilledDocument(content, tuple(rejected))
