@@ -10,8 +10,8 @@ import pytest
 
 from weft.documents.android_strings import ANDROID_FORMAT
 from weft.documents.apple_strings import STRINGS_FORMAT
+from weft.documents.decoded_text import MAX_BYTES
 from weft.documents.document import DocumentError, DocumentFormat, DocumentOptions
-from weft.documents.file_text import MAX_BYTES
 from weft.documents.json_files import JSON_FORMAT
 from weft.documents.properties_files import PROPERTIES_FORMAT
 from weft.text.marked_text import MarkedText
@@ -277,7 +277,7 @@ def test_too_large_files_are_refused(kind: DocumentFormat) -> None:
 
 
 def test_too_many_and_too_long_texts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("weft.documents.file_text.MAX_UNITS", 1)
+    monkeypatch.setattr("weft.documents.slot_document.MAX_UNITS", 1)
     with pytest.raises(DocumentError, match="has 2 texts"):
         PROPERTIES_FORMAT.open(b"a=b\nb=c", FRENCH)
     document = JSON_FORMAT.open(json.dumps({"a": "a b " * 30_000}).encode(), FRENCH)

@@ -118,7 +118,7 @@ def translate(
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Report the backend and why it was chosen.")] = False,
 ) -> None:
     """Translate text, one output line per input line, or a document, whose format is kept."""
-    from weft.cli.document_translation import (
+    from weft.cli.document_command import (
         check_document_options,
         language_options,
         recognize_document,

@@ -12,16 +12,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 from xml.parsers.expat import ExpatError, ParserCreate
 
+from weft.documents.decoded_text import decode_document
 from weft.documents.document import DocumentError, DocumentFormat, DocumentOptions, Unit
-from weft.documents.file_text import (
-    MAX_UNIT_LENGTH,
-    TOO_LONG,
-    UNTRANSLATABLE,
-    FileText,
-    Slot,
-    SlotDocument,
-    check_units,
-)
+from weft.documents.slot_document import MAX_UNIT_LENGTH, TOO_LONG, UNTRANSLATABLE, Slot, SlotDocument, check_units
 from weft.documents.translatable_text import core_range, is_translatable, mark_spans, percent_escape, reject_translation
 from weft.text.marked_text import MarkedText
 from weft.text.span_patterns import Span
@@ -196,10 +189,10 @@ def _decode_piece(match: re.Match[str]) -> str:
 
 def open_android_strings(content: bytes, options: DocumentOptions) -> SlotDocument:
     del options
-    file = FileText.decode(content)
+    file = decode_document(content)
     if file.encoding != "utf-8":
         raise DocumentError("is not UTF-8. Convert it")
-    parser = _ResourceParser()
+    content, parser = file.text.encode(), _ResourceParser()
     parser.parse(content)
     check_units(len(parser.found))
     reader = _StringsReader(content)

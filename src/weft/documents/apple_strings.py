@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator
 
 from weft.core.formatting import quote
+from weft.documents.decoded_text import decode_document, find_byte_order_mark
 from weft.documents.document import DocumentError, DocumentFormat, DocumentOptions
-from weft.documents.file_text import BOMS, FileText, SlotDocument, check_units
+from weft.documents.slot_document import SlotDocument, check_units
 from weft.documents.string_escapes import EscapeStyle
 from weft.documents.string_files import KeyedString, StringReader
 
@@ -62,7 +63,7 @@ def open_strings(content: bytes, options: DocumentOptions) -> SlotDocument:
     del options
     if content.startswith(b"bplist"):
         raise DocumentError("is a compiled property list. Convert it with plutil -convert strings, or use its source")
-    file = FileText.decode(content, _guess_encoding(content))
+    file = decode_document(content, _guess_encoding(content))
     entries = list(find_entries(file.text))
     check_units(len(entries))
     return StringReader(file, EscapeStyle.of(file.text, ESCAPE, unescape, REQUIRED), ESCAPE, unescape).read(entries)
@@ -78,8 +79,8 @@ def _guess_encoding(content: bytes) -> str:
 
 def matches_strings(content: bytes) -> bool:
     start = content[: 2**14]
-    encoding = next((name for bom, name in BOMS if content.startswith(bom)), _guess_encoding(content))
-    return ENTRY.search(start.decode(encoding, "replace")) is not None
+    mark, encoding = find_byte_order_mark(content) or (b"", _guess_encoding(content))
+    return ENTRY.search(start.removeprefix(mark).decode(encoding, "replace")) is not None
 
 
 STRINGS_FORMAT = DocumentFormat("strings", "Apple strings", (".strings",), matches_strings, open_strings)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from weft.documents.document import DocumentError, DocumentFormat, DocumentOptions, FilledDocument, Unit
 from weft.documents.docx_paragraphs import DocxParagraph, read_paragraph, render_paragraph
-from weft.documents.edits import Edits
+from weft.documents.replacements import Edits
 from weft.documents.xml_source import XmlSource, parse_xml
 from weft.documents.zip_archive import ZipArchive, open_zip
 from weft.text.marked_text import MarkedText

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Literal, NamedTuple
 
-from weft.documents.edits import Edits
-from weft.documents.inline_tags import InlineTag, has_text, mark_tags, match_tags, trim_edges
-from weft.documents.xml_source import ILLEGAL_CHARACTER, XmlElement, XmlSource
+from weft.documents.inline_tags import InlineTag, mark_tags, match_tags, trim_edges
+from weft.documents.replacements import Edits
+from weft.documents.translatable_text import has_letters
+from weft.documents.xml_source import XmlElement, XmlSource
 from weft.text.marked_text import MarkedText
 
 CONTAINERS = frozenset({"hyperlink", "ins", "moveTo", "smartTag", "customXml", "dir", "bdo"})
@@ -63,7 +64,7 @@ class DocxParagraph(NamedTuple):
     after: Sequence[str | DocxPiece]
     format: bytes
     deletions: Sequence[XmlFragment]
-    prefix: str  # of the namespace
+    prefix: bytes  # of the namespace
 
 
 def read_paragraph(source: XmlSource, element: XmlElement) -> DocxParagraph | None:
@@ -75,7 +76,7 @@ def read_paragraph(source: XmlSource, element: XmlElement) -> DocxParagraph | No
     whole = [part if isinstance(part, str) else next(pieces) for part in parts]
     first, end = trim_edges(parts, lambda index: not isinstance(part := whole[index], str) and part.kind == "word")
     kept = parts[first:end]
-    if not has_text(kept):
+    if not has_letters(kept):
         return None
     before, after = whole[:first], whole[end:]
     if isinstance(text := kept[0], str):
@@ -95,7 +96,7 @@ def read_paragraph(source: XmlSource, element: XmlElement) -> DocxParagraph | No
         after,
         base,
         deletions,
-        source.content[element.first + 1 : element.inner_first].partition(b"p")[0].decode(),
+        source.prefix(element),
     )
 
 
@@ -104,10 +105,8 @@ def render_paragraph(
 ) -> bytes:
     """Return the content of a translated paragraph; raise ValueError with the reason if it is not possible."""
     matched = match_tags(paragraph.marked, translation)
-    if ILLEGAL_CHARACTER.search(translation.text):
-        raise ValueError("the translation has a control character, which XML cannot contain")
     parts = [paragraph.pieces[part] if isinstance(part, int) else part for part in matched]
-    formats, rendered, prefix = [paragraph.format], list[bytes](), paragraph.prefix.encode()
+    formats, rendered, prefix = [paragraph.format], list[bytes](), paragraph.prefix
 
     def run(run_format: bytes, content: bytes) -> bytes:
         return b"".join([b"<", prefix, b"r>", run_format, content, b"</", prefix, b"r>"])

@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import NamedTuple
 
+from weft.documents.decoded_text import DecodedText, decode_document
 from weft.documents.document import DocumentError, DocumentFormat, DocumentOptions, FilledDocument, Unit
-from weft.documents.edits import Edits
-from weft.documents.encodings import decode_text
 from weft.documents.html_tokens import (
     VOID_ELEMENTS,
     HtmlAttribute,
@@ -21,10 +20,11 @@ from weft.documents.html_tokens import (
     html_tokens,
     unescape_html,
 )
-from weft.documents.inline_tags import InlineTag, has_text, mark_tags, match_tags, trim_edges
+from weft.documents.inline_tags import InlineTag, mark_tags, match_tags, trim_edges
+from weft.documents.replacements import Edits
+from weft.documents.translatable_text import has_letters
 from weft.text.marked_text import MarkedText
 
-MAX_HTML_BYTES = 2**26
 # Phrasing content; every other element, also one that HTML does not define, cuts the text.
 INLINE_NAMES = (
     "a abbr acronym b bdi bdo big br cite code data del dfn em font i img ins kbd label mark math nobr q rp rt ruby s"
@@ -61,12 +61,15 @@ class HtmlSlot(NamedTuple):
 class HtmlDocument:
     """A parsed page. language: where its lang attribute is or belongs."""
 
-    page: str
+    source: DecodedText
     slots: Sequence[HtmlSlot]
     skipped: dict[str, int]
     target: str = ""
     language: HtmlAttribute | None = None
-    encoding: str = "utf-8"
+
+    @property
+    def page(self) -> str:
+        return self.source.text
 
     @property
     def units(self) -> list[Unit]:
@@ -74,7 +77,7 @@ class HtmlDocument:
 
     def fill(self, translations: Sequence[MarkedText | None]) -> FilledDocument:
         page, rejected = self.fill_page(translations)
-        return FilledDocument(page.encode(self.encoding, "xmlcharrefreplace"), tuple(rejected))
+        return FilledDocument(self.source.encode(page, "xmlcharrefreplace"), tuple(rejected))
 
     def fill_page(self, translations: Sequence[MarkedText | None]) -> tuple[str, list[tuple[Unit, str]]]:
         """Return the page with translations, and what was left out with the reason."""
@@ -207,7 +210,7 @@ class _HtmlReader:
         pieces = _strip_texts(self._pieces[first:end])
         self._pieces = []
         texts = [_text(piece) for piece in pieces]
-        if has_text(texts):
+        if has_letters(texts):
             ranges = [(piece.first, piece.end) for piece in pieces if isinstance(piece.content, InlineTag)]
             unit = Unit(mark_tags(texts), f"line {self._line_number(pieces[0].first)}")
             self.slots.append(HtmlSlot(unit, pieces[0].first, pieces[-1].end, ranges))
@@ -263,25 +266,27 @@ def _strip_texts(pieces: list[_Piece]) -> list[_Piece]:
 # --- Files -----------------------------------------------------------------------------------------------------------
 
 
-def parse_html(page: str, target: str = "", encoding: str = "utf-8") -> HtmlDocument:
+def parse_html(page: str, target: str = "") -> HtmlDocument:
     """Parse a page or a fragment, however broken. target: the language for the lang attribute of <html>."""
-    reader = _HtmlReader(page)
+    return _parse_page(DecodedText(page), target)
+
+
+def _parse_page(source: DecodedText, target: str) -> HtmlDocument:
+    reader = _HtmlReader(source.text)
     reader.read(target)
-    return HtmlDocument(page, reader.slots, dict(reader.skipped), target, reader.language, encoding)
+    return HtmlDocument(source, reader.slots, dict(reader.skipped), target, reader.language)
 
 
 def open_html(content: bytes, options: DocumentOptions) -> HtmlDocument:
     """Parse a file in the encoding of its byte order mark or <meta charset>, else in UTF-8."""
-    if len(content) > MAX_HTML_BYTES:
-        raise DocumentError(f"is too large: HTML of more than {MAX_HTML_BYTES:,} bytes. Split it.")
     match = CHARSET.search(content[:5000])
     name = match[1].decode().lower() if match else "utf-8"
     if name in LATIN_1_NAMES:  # browsers read it as Windows-1252, XML parsers do not
         name = "windows-1252" if re.search(rb"[\x80-\x9f]", content) else "iso-8859-1"
-    decoded = decode_text(content, name)
+    decoded = decode_document(content, name)
     if "\0" in decoded.text:
         raise DocumentError("has zero bytes, so it is no HTML file. Check the format.")
-    return parse_html(decoded.text, options.target, decoded.encoding)
+    return _parse_page(decoded, options.target)
 
 
 def is_html(content: bytes) -> bool:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, get_args
 
 from weft.text.marked_text import MarkedText, partner_indices
-from weft.text.span_patterns import Span, SpanRole
+from weft.text.span_patterns import Span, SpanRole, nested_roles
 
 ROLES: tuple[SpanRole, ...] = get_args(SpanRole)
 
@@ -22,23 +22,9 @@ class InlineTag(NamedTuple):
 
 def mark_tags(parts: Sequence[str | InlineTag]) -> MarkedText:
     """Join text and tags. Tags with the same key become pairs as far as they nest; the others are single spans."""
-    roles: dict[int, SpanRole] = {}
-    opened, counts = list[tuple[str, int]](), defaultdict[str, int](int)
-    for number, part in enumerate(parts):
-        if isinstance(part, str):
-            continue
-        if part.opens:
-            opened.append((part.opens, number))
-            counts[part.opens] += 1
-        elif part.closes and counts[part.closes]:
-            key, start = "", number
-            while key != part.closes:
-                key, start = opened.pop()
-                counts[key] -= 1
-            roles |= {start: "open", number: "close"}
+    roles = iter(nested_roles((part.opens, part.closes) for part in parts if not isinstance(part, str)))
     return MarkedText.join(
-        part if isinstance(part, str) else Span("markup", part.text, 0, 0, roles.get(number, "single"))
-        for number, part in enumerate(parts)
+        part if isinstance(part, str) else Span("markup", part.text, 0, 0, next(roles)) for part in parts
     )
 
 
@@ -74,11 +60,6 @@ def match_tags(source: MarkedText, translation: MarkedText) -> list[str | int]:
     if opened or any(waiting.values()):
         raise ValueError("the translation has not all inline tags of the source")
     return parts
-
-
-def has_text(parts: Iterable[str | InlineTag]) -> bool:
-    """Whether there is a letter outside of the tags."""
-    return any(isinstance(part, str) and any(map(str.isalpha, part)) for part in parts)
 
 
 def trim_edges(parts: Sequence[str | InlineTag], is_movable: Callable[[int], bool]) -> tuple[int, int]:

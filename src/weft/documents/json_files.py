@@ -12,26 +12,24 @@ from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
+from weft.documents.decoded_text import DecodedText, decode_document
 from weft.documents.document import DocumentError, DocumentFormat, DocumentOptions, Unit
-from weft.documents.file_text import (
+from weft.documents.icu_messages import ARGUMENT, QUOTE_BEFORE_BRACE, MessageRange, find_message_ranges
+from weft.documents.replacements import Replacement
+from weft.documents.slot_document import (
     MAX_UNIT_LENGTH,
     TOO_LONG,
     UNTRANSLATABLE,
-    EscapedString,
-    FileText,
-    Replacement,
     Slot,
     SlotDocument,
     check_units,
     line_number,
 )
-from weft.documents.icu_messages import ARGUMENT, QUOTE_BEFORE_BRACE, MessageRange, find_message_ranges
-from weft.documents.string_escapes import EscapeStyle
+from weft.documents.string_escapes import EscapedString, EscapeStyle
 from weft.documents.translatable_text import core_range, is_translatable, mark_spans, reject_translation
 from weft.text.marked_text import MarkedText
 from weft.text.span_patterns import Span
 
-BOM = "\ufeff"
 MAX_DEPTH = 100
 TOKEN = re.compile(r'"((?:[^"\\]|\\.)*+)"|[{}\[\],:]')
 ESCAPE = re.compile(r"\\(?:u([dD][89abAB][0-9A-Fa-f]{2})\\u([dD][c-fC-F][0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|(.))")
@@ -86,9 +84,9 @@ def find_strings(text: str) -> Iterator[JsonString]:
 
 
 def open_json(content: bytes, options: DocumentOptions) -> SlotDocument:
-    file = FileText.decode(content)
+    file = decode_document(content)
     text = file.text
-    value = _parse(text.removeprefix(BOM))
+    value = _parse(text)
     if not isinstance(value, dict):
         raise DocumentError("is no JSON object. Is it a file of app strings?")
     strings = list(find_strings(text))
@@ -120,7 +118,7 @@ def is_arb_resource(value: dict[str, object]) -> bool:
 
 
 class _JsonReader:
-    def __init__(self, file: FileText, is_arb: bool) -> None:
+    def __init__(self, file: DecodedText, is_arb: bool) -> None:
         self.slots, self.skipped = list[Slot](), Counter[str]()
         self.settings = list[Replacement]()
         self._text, self._is_arb = file.text, is_arb

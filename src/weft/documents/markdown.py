@@ -21,24 +21,16 @@ import yaml
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from weft.documents.decoded_text import DecodedText, Line, check_output, decode_plain_text, split_lines
 from weft.documents.document import Document, DocumentError, DocumentFormat, DocumentOptions, FilledDocument, Unit
-from weft.documents.encoded_text import (
-    EncodedText,
-    Line,
-    check_output,
-    decode_document,
-    has_letters,
-    normalize_spaces,
-    split_lines,
-    strip_outer_markup,
-)
-from weft.documents.file_text import Replacement, replace_ranges
 from weft.documents.line_wrapping import join_lines
 from weft.documents.markdown_spans import escape_inline, normalize_label, parse_inline
+from weft.documents.replacements import Replacement, replace_ranges
+from weft.documents.translatable_text import has_letters, normalize_spaces, strip_outer_markup
 from weft.text.marked_text import MarkedText
 from weft.text.span_patterns import Span, SpanRole
 
-MAX_BYTES = 2**22  # a book has 2**20
+MAX_MARKDOWN_BYTES = 2**22  # a book has 2**20
 FRONT_MATTER_VALUES = {  # by the line around it
     "---": re.compile(r"(?:title|description)[ \t]*+:[ \t]++([^\s\[{&*!|>#].*?)[ \t]*"),
     "+++": re.compile(r"(?:title|description)[ \t]*+=[ \t]*+([\"'](?!\"\"|'').*?)[ \t]*"),
@@ -79,7 +71,7 @@ class Region(NamedTuple):
 class MarkdownDocument:
     """A parsed file. references: the normalized labels of its link definitions."""
 
-    source: EncodedText
+    source: DecodedText
     regions: tuple[Region, ...]
     references: frozenset[str]
     units: tuple[Unit, ...]
@@ -141,16 +133,14 @@ class MarkdownDocument:
 
 def open_markdown(content: bytes, _options: DocumentOptions) -> Document:
     """Parse a file; raise DocumentError if it is not text, or larger than any text."""
-    if len(content) > MAX_BYTES:
-        raise DocumentError(f"has more than {MAX_BYTES >> 20} MiB. Divide it into several files.")
-    source = decode_document(content)
+    source = decode_plain_text(content, MAX_MARKDOWN_BYTES)
     lines = list(split_lines(source.text))
     header = _front_matter_length(lines)
     environment: dict[str, Any] = {}
     tokens = _parse_blocks("\n".join(["" if n < header else line.text for n, line in enumerate(lines)]), environment)
     references = frozenset(map(normalize_label, environment.get("references", {})))
     found = [*_read_front_matter(lines[:header]), *_read_regions(tokens, lines, references)]
-    regions = tuple(region for region in found if region.kind in FRONT_MATTER_VALUES or has_letters(region.text))
+    regions = tuple(one for one in found if one.kind in FRONT_MATTER_VALUES or has_letters(one.text.parts()))
     starts = [line.first for line in lines]
     units = tuple(Unit(region.text, f"line {bisect_right(starts, region.first)}") for region in regions)
     skipped = {"without text": len(found) - len(regions), "code": sum(one.type in CODE_BLOCKS for one in tokens)}

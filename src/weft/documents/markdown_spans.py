@@ -6,8 +6,9 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
+from weft.documents.inline_tags import InlineTag, mark_tags
 from weft.text.marked_text import MarkedText
-from weft.text.span_patterns import Span, SpanRole
+from weft.text.span_patterns import SpanRole
 
 TOKEN = re.compile(
     r"(?P<escape>\\[!-/:-@\[-`{-~])"
@@ -39,6 +40,11 @@ class Mark(NamedTuple):
     pair: int = -1  # the same number for the two marks of a pair
     role: SpanRole = "single"
 
+    @property
+    def tag(self) -> InlineTag:
+        key = str(self.pair)
+        return InlineTag(self.text, key if self.role == "open" else "", key if self.role == "close" else "")
+
 
 def parse_inline(text: str, references: Collection[str]) -> MarkedText:
     """Return a paragraph with its inline syntax as spans. references: the normalized labels of link definitions.
@@ -47,12 +53,11 @@ def parse_inline(text: str, references: Collection[str]) -> MarkedText:
     """
     marks, runs = _scan(text, references)
     marks = sorted([*marks, *_pair_emphasis(runs, text)])
-    roles = _nested_roles(marks)
-    parts, reached = list[str | Span](), 0
-    for mark, role in zip(marks, roles, strict=True):
-        parts += [text[reached : mark.first], Span("markup", mark.text, 0, 0, role)]
+    parts, reached = list[str | InlineTag](), 0
+    for mark in marks:
+        parts += [text[reached : mark.first], mark.tag]
         reached = mark.end
-    return MarkedText.join(part for part in [*parts, text[reached:]] if not isinstance(part, str) or part)
+    return mark_tags([*parts, text[reached:]])
 
 
 def escape_inline(text: str) -> str:
@@ -211,17 +216,3 @@ def _find_opener(stack: Sequence[Delimiter], closer: Delimiter, bottom: int) -> 
         if not ((opener.closes or closer.opens) and multiple):
             return depth
     return None
-
-
-def _nested_roles(marks: Sequence[Mark]) -> list[SpanRole]:
-    """Return the role of each mark; pairs that cross others become single marks."""
-    roles: list[SpanRole] = ["single"] * len(marks)
-    opened: list[int] = []
-    for number, mark in enumerate(marks):
-        if mark.role == "open":
-            opened.append(number)
-        elif mark.role == "close" and any(marks[other].pair == mark.pair for other in opened[-MAX_BRACKETS:]):
-            while marks[start := opened.pop()].pair != mark.pair:
-                pass
-            roles[start], roles[number] = "open", "close"
-    return roles

@@ -10,12 +10,13 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from weft.documents.accelerators import find_accelerator_mark, place_accelerator, remove_accelerator
+from weft.documents.decoded_text import DecodedText, decode_document
 from weft.documents.document import DocumentError, DocumentFormat, DocumentOptions, FilledDocument, Unit
-from weft.documents.file_text import MAX_UNIT_LENGTH, TOO_LONG, UNTRANSLATABLE, FileText, check_units
 from weft.documents.format_directives import DirectiveSyntax, find_syntaxes
 from weft.documents.plural_forms import PluralForms, plural_field
 from weft.documents.po_entries import LINE_WIDTH, PoEntry, message_pairs, parse_entries, write_string
 from weft.documents.po_header import complete_header, declared_encoding, read_plural_forms
+from weft.documents.slot_document import MAX_UNIT_LENGTH, TOO_LONG, UNTRANSLATABLE, check_units
 from weft.documents.translatable_text import (
     REQUIRED_SPANS,
     core_range,
@@ -26,7 +27,6 @@ from weft.documents.translatable_text import (
 from weft.text.marked_text import MarkedText
 from weft.text.span_patterns import SpanKind, find_spans
 
-BOM = "\ufeff"
 ENTRY = re.compile(rb'^\s*(?:#~ ?)?msgid[ \t]+"', re.MULTILINE)
 FUZZY = re.compile(r",\s*fuzzy\b")
 
@@ -91,9 +91,9 @@ class LineChange(NamedTuple):
 
 @dataclass(frozen=True)
 class PoDocument:
-    """lines: of the file, without byte order mark. texts: one for each unit. wraps: whether long lines are broken."""
+    """lines: of the file. texts: one for each unit. wraps: whether long lines are broken."""
 
-    file: FileText
+    file: DecodedText
     options: DocumentOptions
     lines: Sequence[str]
     header: PoEntry | None
@@ -111,9 +111,7 @@ class PoDocument:
                 changes += self._entry_changes(message.entry, [strings[number] for number in message.forms])
         if changes:
             changes += self._header_changes(any(message.entry.plural for message in self.messages))
-        bom = BOM if self.file.text.startswith(BOM) else ""
-        text = "\n".join(self._apply(changes))
-        return FilledDocument(f"{bom}{text}".encode(self.file.encoding), tuple(rejected))
+        return FilledDocument(self.file.encode("\n".join(self._apply(changes))), tuple(rejected))
 
     def _render(self, translations: Sequence[MarkedText | None]) -> tuple[dict[int, str], list[tuple[Unit, str]]]:
         """Return the string of each translated unit by its number, and the units that are left out with the reasons."""
@@ -122,9 +120,7 @@ class PoDocument:
             if translation is None:
                 continue
             string = text.render(translation)
-            reason = text.reject(translation, string)
-            if reason is None and not self.file.can_encode(string):
-                reason = f"{self.file.encoding.upper()} has not all characters of the translation"
+            reason = text.reject(translation, string) or self.file.reject(string)
             if reason is None:
                 strings[number] = string
             else:
@@ -252,9 +248,9 @@ def read_po_pairs(content: bytes, options: DocumentOptions) -> Iterator[tuple[Ma
                     yield source, target
 
 
-def _read_entries(content: bytes) -> tuple[FileText, list[str], list[PoEntry]]:
-    file = FileText.decode(content, declared_encoding(content))
-    lines = file.text.removeprefix(BOM).split("\n")
+def _read_entries(content: bytes) -> tuple[DecodedText, list[str], list[PoEntry]]:
+    file = decode_document(content, declared_encoding(content))
+    lines = file.text.split("\n")
     entries = parse_entries(lines)
     if not entries:
         raise DocumentError("has no messages of gettext. Is it a PO file?")

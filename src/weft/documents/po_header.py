@@ -7,20 +7,14 @@ import re
 from weft.documents.plural_forms import PluralForms, plural_field
 
 CHARSET = re.compile(rb'"Content-Type:[^"\n]{0,200}?charset=([A-Za-z0-9_.:-]{1,40})')
-ENCODINGS = re.compile(
-    r"(?i)utf-?8|iso[-_]?8859[-_][0-9]{1,2}|koi8-[rtu]|(cp|windows-)[0-9]{3,4}|gb2312|gbk|gb18030|euc-?(jp|kr)"
-    r"|big5(-?hkscs)?|shift_?jis|johab|tis-620"
-)
 PLACEHOLDERS = re.compile(r"(?i)charset|(us-)?ascii|ansi_x3\.4-1968")  # that UTF-8 replaces
 
 
 def declared_encoding(content: bytes) -> str:
-    """Return the character set of a PO file; one that is not for text is returned as unknown-..."""
+    """Return the character set of a PO file."""
     match = CHARSET.search(content)
     name = match[1].decode("ascii") if match else "charset"
-    if PLACEHOLDERS.fullmatch(name):
-        return "utf-8"
-    return name.lower() if ENCODINGS.fullmatch(name) else f"unknown-{name}"
+    return "utf-8" if PLACEHOLDERS.fullmatch(name) else name
 
 
 def header_field(header: str, name: str) -> str:

@@ -9,12 +9,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from weft.documents.decoded_text import DecodedText, decode_document
 from weft.documents.document import DocumentError, DocumentFormat, DocumentOptions
-from weft.documents.file_text import FileText, SlotDocument, check_size, check_units
+from weft.documents.slot_document import SlotDocument, check_units
 from weft.documents.string_escapes import EscapeStyle
 from weft.documents.string_files import KeyedString, StringReader
 
-BOM = "\ufeff"
 COMMENT = re.compile(r"[ \t\f]*+(?:[#!][^\r\n]*+)?(?:\r\n|\r|\n|\Z)")
 KEY = re.compile(r"[ \t\f]*+((?:[^\\=: \t\f\r\n]|\\.)++|(?=[=:]))[ \t\f]*+(?:[=:][ \t\f]*+)?", re.DOTALL)
 VALUE = re.compile(r"((?:[^\\\r\n]|\\(?:\r\n|.))*+)(\\?)(?:\r\n|\r|\n|\Z)", re.DOTALL)
@@ -40,7 +40,7 @@ def unescape(match: re.Match[str]) -> str:
 
 def find_properties(text: str) -> Iterator[KeyedString]:
     """Yield the keys with their values, which may continue on several lines."""
-    position = len(BOM) if text.startswith(BOM) else 0
+    position = 0
     while position < len(text):
         if comment := COMMENT.match(text, position):
             position = comment.end()
@@ -60,7 +60,7 @@ def open_properties(content: bytes, options: DocumentOptions) -> SlotDocument:
     strings = list(find_properties(file.text))
     check_units(len(strings))
     style = EscapeStyle.of(file.text, ESCAPE, unescape, REQUIRED)
-    if file.text.isascii():
+    if file.text.isascii() and not file.mark:
         style = replace(style, is_ascii=True)
     if file.encoding == "iso-8859-1":
         style = replace(style, is_latin=True)
@@ -77,13 +77,11 @@ def open_properties(content: bytes, options: DocumentOptions) -> SlotDocument:
     return StringReader(file, style, ESCAPE, unescape).read(strings)
 
 
-def _decode(content: bytes) -> FileText:
-    check_size(content)
+def _decode(content: bytes) -> DecodedText:
     try:
-        content.decode("utf-8")
-    except UnicodeDecodeError:
-        return FileText.decode(content, "iso-8859-1")
-    return FileText.decode(content)
+        return decode_document(content)
+    except DocumentError:
+        return decode_document(content, "iso-8859-1")
 
 
 def matches_properties(content: bytes) -> bool:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 
 @dataclass(frozen=True)
@@ -48,3 +49,25 @@ class EscapeStyle:
     def escape_number(self, char: str) -> str:
         units = char.encode("utf-16-be", "surrogatepass")
         return "".join(self.number(int.from_bytes(units[index : index + 2])) for index in range(0, len(units), 2))
+
+
+class EscapedString(NamedTuple):
+    """The value of a string in a file. offsets: where each character begins in the file, and where the string ends."""
+
+    text: str
+    offsets: Sequence[int]
+
+    @classmethod
+    def decode(
+        cls, text: str, first: int, end: int, escape: re.Pattern[str], unescape: Callable[[re.Match[str]], str]
+    ) -> EscapedString:
+        """Decode the range of a file; `unescape` returns the characters that a match of `escape` stands for."""
+        pieces, offsets, reached = list[str](), list[int](), first
+        for match in escape.finditer(text, first, end):
+            value = unescape(match)
+            pieces += [text[reached : match.start()], value]
+            offsets += [*range(reached, match.start()), *[match.start()] * len(value)]
+            reached = match.end()
+        if not pieces:
+            return cls(text[first:end], range(first, end + 1))
+        return cls("".join([*pieces, text[reached:end]]), [*offsets, *range(reached, end + 1)])

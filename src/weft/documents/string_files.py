@@ -8,18 +8,10 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import NamedTuple
 
+from weft.documents.decoded_text import DecodedText
 from weft.documents.document import Unit
-from weft.documents.file_text import (
-    MAX_UNIT_LENGTH,
-    TOO_LONG,
-    UNTRANSLATABLE,
-    EscapedString,
-    FileText,
-    Slot,
-    SlotDocument,
-    line_number,
-)
-from weft.documents.string_escapes import EscapeStyle
+from weft.documents.slot_document import MAX_UNIT_LENGTH, TOO_LONG, UNTRANSLATABLE, Slot, SlotDocument, line_number
+from weft.documents.string_escapes import EscapedString, EscapeStyle
 from weft.documents.translatable_text import (
     core_range,
     is_translatable,
@@ -43,7 +35,7 @@ class StringReader:
     """Collects the units of a file with a syntax of escapes."""
 
     def __init__(
-        self, file: FileText, style: EscapeStyle, pattern: re.Pattern[str], unescape: Callable[[re.Match[str]], str]
+        self, file: DecodedText, style: EscapeStyle, pattern: re.Pattern[str], unescape: Callable[[re.Match[str]], str]
     ) -> None:
         self._file, self._style, self._pattern, self._unescape = file, style, pattern, unescape
         self._doubled = re.compile(rf"{pattern.pattern}|''", pattern.flags)

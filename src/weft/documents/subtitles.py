@@ -14,21 +14,13 @@ from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
+from weft.documents.decoded_text import DecodedText, Line, check_output, decode_plain_text, split_lines
 from weft.documents.document import Document, DocumentError, DocumentFormat, DocumentOptions, FilledDocument, Unit
-from weft.documents.encoded_text import (
-    EncodedText,
-    Line,
-    check_output,
-    decode_document,
-    has_letters,
-    normalize_spaces,
-    split_lines,
-    strip_outer_markup,
-)
-from weft.documents.file_text import Replacement, replace_ranges
+from weft.documents.inline_tags import InlineTag, mark_tags
 from weft.documents.line_wrapping import distribute_marked, join_lines, wrap_marked
+from weft.documents.replacements import Replacement, replace_ranges
+from weft.documents.translatable_text import has_letters, normalize_spaces, strip_outer_markup
 from weft.text.marked_text import MarkedText
-from weft.text.span_patterns import Span, SpanRole
 
 MAX_WIDTH = 42  # characters of a line, as broadcasters recommend
 MAX_CUE_LINES = 100
@@ -84,7 +76,7 @@ class Subtitles:
     """Each unit has one segment, or those over which a sentence runs."""
 
     syntax: SubtitleSyntax
-    source: EncodedText
+    source: DecodedText
     segments: tuple[tuple[Segment, ...], ...]
     units: tuple[Unit, ...]
     skipped: dict[str, int]
@@ -126,12 +118,12 @@ class Subtitles:
 
 def open_subtitles(syntax: SubtitleSyntax, content: bytes, _options: DocumentOptions) -> Document:
     """Parse a file; raise DocumentError if it has no cue, or a line with "-->" that is not a time."""
-    source = decode_document(content)
+    source = decode_plain_text(content)
     cues = list(_read_cues(list(split_lines(source.text)), syntax))
     if not cues and not syntax.has_blocks:
         raise DocumentError("has no subtitle: expected a line such as 00:00:01,000 --> 00:00:02,000")
     found = [segment for cue in cues for segment in _split_cue(cue, syntax)]
-    segments = [segment for segment in found if has_letters(segment.text)]
+    segments = [segment for segment in found if has_letters(segment.text.parts())]
     groups = tuple(_group_sentences(segments))
     units = tuple(Unit(_join_segments(group), f"line {group[0].lines[0].number}") for group in groups)
     skipped = len(found) - len(segments)
@@ -188,27 +180,19 @@ def _make_segment(lines: Sequence[Line], syntax: SubtitleSyntax, *, is_whole_cue
 
 def _parse_tags(text: str, syntax: SubtitleSyntax) -> MarkedText:
     """Return the text with its tags as spans, and character references decoded."""
-    parts, reached = list[str | Span](), 0
-    matches = list(syntax.tag.finditer(text))
-    for match, role in zip(matches, _tag_roles([match[0] for match in matches]), strict=True):
-        parts += [syntax.unescape(text[reached : match.start()]), Span("markup", match[0], 0, 0, role)]
+    parts, reached = list[str | InlineTag](), 0
+    for match in syntax.tag.finditer(text):
+        parts += [syntax.unescape(text[reached : match.start()]), _inline_tag(match[0])]
         reached = match.end()
-    return MarkedText.join([*parts, syntax.unescape(text[reached:])])
+    return mark_tags([*parts, syntax.unescape(text[reached:])])
 
 
-def _tag_roles(tags: Sequence[str]) -> list[SpanRole]:
-    """Pair start and end tags; classes and annotations (<c.yellow>, <v Ann>) are no part of the name."""
-    roles: list[SpanRole] = ["single"] * len(tags)
-    opened: list[tuple[str, int]] = []
-    for number, tag in enumerate(tags):
-        name = TAG_NAME.match(tag)
-        if name is None:
-            continue
-        if not name[1]:
-            opened.append((name[2], number))
-        elif opened and opened[-1][0] == name[2]:
-            roles[opened.pop()[1]], roles[number] = "open", "close"
-    return roles
+def _inline_tag(tag: str) -> InlineTag:
+    """Return a start or end tag; classes and annotations (<c.yellow>, <v Ann>) are no part of its name."""
+    match = TAG_NAME.match(tag)
+    if match is None:
+        return InlineTag(tag)
+    return InlineTag(tag, closes=match[2]) if match[1] else InlineTag(tag, opens=match[2])
 
 
 def _group_sentences(segments: Sequence[Segment]) -> Iterator[tuple[Segment, ...]]:

@@ -13,13 +13,10 @@ from typing import NamedTuple
 
 from weft.core.formatting import quote, quote_all
 from weft.documents.document import DocumentError, DocumentFormat, DocumentOptions, FilledDocument, Unit
-from weft.documents.edits import Edits
+from weft.documents.replacements import Edits
 from weft.documents.xml_inline import InlineContent, InlineRole, languages_match, read_inline, render_inline
 from weft.documents.xml_source import XmlElement, XmlSource, escape_attribute, parse_xml
 from weft.text.marked_text import MarkedText
-
-START_TAG_NAME = re.compile(rb"<([^\s/>]+)")
-INDENTATION = re.compile(rb"\r?\n[ \t]*\Z")
 
 
 class TmxSlot(NamedTuple):
@@ -56,29 +53,19 @@ class TmxDocument:
         return FilledDocument(self.source.encode(edits.render(0, len(self.source.content))), tuple(rejected))
 
     def _write(self, edits: Edits[bytes], slot: TmxSlot, text: bytes) -> None:
-        content, segment = self.source.content, slot.segment if slot.target is None else slot.target
-        name = _tag_name(content, segment)
+        segment = slot.segment if slot.target is None else slot.target
+        name = self.source.prefix(segment) + b"seg"
         element = b"<" + name + b">" + text + b"</" + name + b">"
         if slot.target is not None:
             edits.replace(slot.target.first, slot.target.end, element)
             return
         attribute = "xml:lang" if "xml:lang" in slot.variant.attributes else "lang"
-        variant = _tag_name(content, slot.variant)
+        variant = self.source.prefix(slot.variant) + b"tuv"
         start = b"<" + variant + f' {attribute}="{escape_attribute(self.target_language)}">'.encode()
-        outer, inner = (_indentation(content, position.first) for position in (slot.variant, segment))
-        before_end = _indentation(content, slot.variant.inner_end)
+        outer, inner = (self.source.indentation(element.first) for element in (slot.variant, segment))
+        before_end = self.source.indentation(slot.variant.inner_end)
         end = b"</" + variant + b">"
         edits.replace(slot.variant.end, slot.variant.end, outer + start + inner + element + before_end + end)
-
-
-def _tag_name(content: bytes, element: XmlElement) -> bytes:
-    match = START_TAG_NAME.match(content, element.first)
-    return match[1] if match else element.name.encode()
-
-
-def _indentation(content: bytes, position: int) -> bytes:
-    match = INDENTATION.search(content, max(0, position - 1000), position)
-    return match[0] if match else b""
 
 
 def inline_role(element: XmlElement) -> InlineRole:

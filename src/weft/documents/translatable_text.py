@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
-from weft.text.marked_text import MarkedText
+from weft.text.marked_text import MarkedText, partner_indices
 from weft.text.span_patterns import Span, SpanKind, find_spans, pair_elements
 
 MESSAGE_SPANS: tuple[SpanKind, ...] = ("markup", "urls", "emails", "placeholders")
@@ -35,10 +36,47 @@ def core_range(text: str) -> tuple[int, int]:
     return len(text) - len(text.lstrip()), len(text.rstrip())
 
 
+def has_letters(parts: Iterable[object]) -> bool:
+    """Whether there is anything to translate in the texts of these parts, outside of spans and tags."""
+    return any(isinstance(part, str) and any(map(str.isalpha, part)) for part in parts)
+
+
+class OuterMarkup(NamedTuple):
+    """A text without the white space and the pairs of tags around all of it, which are not part of the sentence."""
+
+    before: str
+    text: MarkedText
+    after: str
+
+
+def strip_outer_markup(marked: MarkedText) -> OuterMarkup:
+    """Move white space and the pairs of tags that enclose the whole text out of it."""
+    first, end = 0, len(marked.text)
+    partners = partner_indices(marked.spans)
+    left, right = 0, len(marked.spans) - 1
+    while True:
+        while first < end and marked.text[first].isspace():
+            first += 1
+        while first < end and marked.text[end - 1].isspace():
+            end -= 1
+        if left >= right or partners.get(left) != right:
+            break
+        if (marked.spans[left].first, marked.spans[right].end) != (first, end):
+            break
+        first, end = marked.spans[left].end, marked.spans[right].first
+        left, right = left + 1, right - 1
+    return OuterMarkup(marked.text[:first], marked.slice(first, end), marked.text[end:])
+
+
+def normalize_spaces(text: MarkedText) -> MarkedText:
+    """Make line ends and other white space outside of spans single spaces, and remove it at both ends."""
+    joined = MarkedText.join(re.sub(r"\s+", " ", part) if isinstance(part, str) else part for part in text.parts())
+    return joined.slice(*core_range(joined.text))
+
+
 def is_translatable(marked: MarkedText) -> bool:
     """Whether there are words: letters outside of the spans, and not only the name of something in a program."""
-    has_letters = any(char.isalpha() for part in marked.parts() if isinstance(part, str) for char in part)
-    return has_letters and IDENTIFIER.fullmatch(marked.text) is None
+    return has_letters(marked.parts()) and IDENTIFIER.fullmatch(marked.text) is None
 
 
 def reject_other_spans(

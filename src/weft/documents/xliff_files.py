@@ -16,13 +16,12 @@ from typing import NamedTuple
 
 from weft.core.formatting import quote, quote_all
 from weft.documents.document import DocumentError, DocumentFormat, DocumentOptions, FilledDocument, Unit
-from weft.documents.edits import Edits
+from weft.documents.replacements import Edits
 from weft.documents.xml_inline import InlineContent, InlineRole, languages_match, read_inline, render_inline
 from weft.documents.xml_source import XmlElement, XmlSource, escape_attribute, parse_xml
 from weft.text.marked_text import MarkedText
 
 ATTRIBUTE = re.compile(rb"""\s+([^\s=]+)\s*=\s*("[^"]*"|'[^']*')""")
-INDENTATION = re.compile(rb"\r?\n[ \t]*\Z")
 UNTRANSLATED_STATES = {"new", "needs-translation", "initial"}
 APPROVED_STATES = {"final", "signed-off"}
 PARTNERS = {"ept": "bpt", "ex": "bx", "ec": "sc", "em": "sm"}
@@ -107,17 +106,16 @@ class XliffDocument:
         inner = template.render(target.template.inner_first, target.template.inner_end)
         states = MACHINE_STATES_1 if self.version.number == 1 else {}
         after = target.after
-        name = content[after.first : after.inner_first].partition(after.name.encode())[0][1:] + b"target"  # with prefix
+        name = self.source.prefix(after) + b"target"
+        end_tag = b"</" + name + b">"
         if target.element is not None:
             start = set_attributes(content[target.element.first : target.element.inner_first], states)
             start = start.removesuffix(b"/>").rstrip() + b">" if start.endswith(b"/>") else start
-            edits.replace(target.element.first, target.element.end, start + inner + b"</" + name + b">")
+            edits.replace(target.element.first, target.element.end, start + inner + end_tag)
         else:
             space = after.attributes.get("xml:space")
             start = set_attributes(b"<" + name + b">", dict(states) | ({"xml:space": space} if space else {}))
-            indentation = INDENTATION.search(content, max(0, after.first - 1000), after.first)
-            start = (indentation[0] if indentation else b"") + start
-            edits.replace(after.end, after.end, start + inner + b"</" + name + b">")
+            edits.replace(after.end, after.end, self.source.indentation(after.first) + start + inner + end_tag)
         if self.version.number == 2:
             first, end = target.container.first, target.container.inner_first
             edits.replace(first, end, set_attributes(content[first:end], {"state": "translated"}))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple, TypeAlias
 
 from weft.documents.inline_tags import InlineTag, mark_tags, match_tags
-from weft.documents.xml_source import ILLEGAL_CHARACTER, XmlElement, XmlMarkup, XmlSource, XmlText
+from weft.documents.xml_source import XmlElement, XmlMarkup, XmlSource, XmlText
 from weft.text.marked_text import MarkedText
 
 OUTER_SPACE = re.compile(r"[ \t\r\n]*")
@@ -92,10 +92,7 @@ def _element_parts(content: bytes, element: XmlElement, roles: InlineRoles) -> I
 def render_inline(source: XmlSource, content: InlineContent, translation: MarkedText) -> bytes:
     """Spell a translation as content of an element; raise ValueError with the reason if it is not possible."""
     parts = match_tags(content.marked, translation)
-    texts = [content.before, *parts, content.after]
-    if any(isinstance(part, str) and ILLEGAL_CHARACTER.search(part) for part in texts):
-        raise ValueError("the translation has a control character, which XML cannot contain")
-    spans = content.marked.spans
+    texts, spans = [content.before, *parts, content.after], content.marked.spans
     return "".join(spans[part].text if isinstance(part, int) else source.escape(part) for part in texts).encode()
 
 

@@ -13,8 +13,8 @@ from typing import NamedTuple, TypeAlias
 from xml.parsers import expat
 
 from weft.core.formatting import pluralize, quote
+from weft.documents.decoded_text import DecodedText, decode_document
 from weft.documents.document import DocumentError
-from weft.documents.encodings import DecodedText, decode_text
 
 MAX_XML_BYTES = 2**27
 MAX_NODES = 1_000_000  # in memory at once, about 300 bytes each
@@ -22,6 +22,8 @@ MAX_DEPTH = 200
 MAX_TAG_LENGTH = 1_000_000
 XML_NAMESPACE = "http://www.w3.org/XML/1998/namespace"
 DECLARED_ENCODING = re.compile(rb"""\s*<\?xml[^>]{0,200}?encoding\s*=\s*["']([A-Za-z0-9._-]{1,40})["']""")
+START_TAG_NAME = re.compile(rb"<([^\s/>]+)")
+INDENTATION = re.compile(rb"\r?\n[ \t]*\Z")
 # https://www.w3.org/TR/xml/#charsets
 ILLEGAL_CHARACTER = re.compile("[^\t\n\r\\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -94,17 +96,32 @@ class XmlSource(NamedTuple):
     decoded: DecodedText
 
     def encode(self, content: bytes) -> bytes:
-        """Return changed content in the encoding of the file."""
-        return self.decoded.encode(content.decode())
+        """Return changed content in the encoding of the file; characters that it lacks become references."""
+        return self.decoded.encode(content.decode(), "xmlcharrefreplace")
 
     @property
     def newline(self) -> str:
         return "\r\n" if b"\r\n" in self.content else "\n"
 
     def escape(self, text: str) -> str:
-        """Spell text for the content of an element, with the line ends of the file."""
+        """Spell text for the content of an element, with the line ends of the file.
+
+        Raise ValueError with the reason if XML cannot contain it.
+        """
+        if ILLEGAL_CHARACTER.search(text):
+            raise ValueError("the translation has a control character, which XML cannot contain")
         text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("\r", "&#13;")
         return text.replace("\n", self.newline)
+
+    def prefix(self, element: XmlElement) -> bytes:
+        """Return the prefix of the name of an element with its colon."""
+        match = START_TAG_NAME.match(self.content, element.first)
+        return match[1].removesuffix(element.name.encode()) if match else b""
+
+    def indentation(self, position: int) -> bytes:
+        """Return the line end and the white space before a position; nothing if there is text before it."""
+        match = INDENTATION.search(self.content, max(0, position - 1000), position)
+        return match[0] if match else b""
 
 
 def escape_attribute(text: str) -> str:
@@ -115,10 +132,8 @@ def escape_attribute(text: str) -> str:
 
 def decode_xml(content: bytes) -> DecodedText:
     """Decode XML with its byte order mark or declaration; without both it is UTF-8."""
-    if len(content) > MAX_XML_BYTES:
-        raise DocumentError(f"is too large: XML of more than {MAX_XML_BYTES:,} bytes. Split it.")
     match = DECLARED_ENCODING.match(content)
-    return decode_text(content, match[1].decode() if match else "utf-8")
+    return decode_document(content, match[1].decode() if match else "utf-8", MAX_XML_BYTES)
 
 
 def parse_xml(content: bytes, visit: Callable[[XmlElement], bool] = lambda _: False) -> XmlSource:

@@ -22,10 +22,10 @@ from python_multipart.multipart import File, parse_options_header
 from weft.core.errors import UserError
 from weft.data.languages import LanguagePair
 from weft.decoding.constraints.request import Request as LineRequest
+from weft.documents.decoded_text import decode_plain_text, split_lines
 from weft.documents.document import DocumentFormat, DocumentOptions
-from weft.documents.encoded_text import decode_document, split_lines
-from weft.documents.file_text import Replacement, replace_ranges
 from weft.documents.formats import BINARY_FORMATS, FORMATS, find_format
+from weft.documents.replacements import Replacement, replace_ranges
 from weft.inference.document_translation import TranslationStream, translate_document
 from weft.inference.translation import Translation
 from weft.serve.batch_queue import TEXT_ONLY
@@ -207,7 +207,7 @@ def _find_model(upload: Upload, models: ModelPool) -> tuple[ServedModel, Languag
 
 def _translate_text(content: bytes, stream: TranslationStream) -> bytes:
     """Translate the lines of plain text; line ends stay."""
-    source = decode_document(content)
+    source = decode_plain_text(content)
     lines = [line for line in split_lines(source.text) if line.text.strip()]
     translations = stream(LineRequest(line.text) for line in lines)
     replacements = [Replacement(line.first, line.end, one.text) for line, one in zip(lines, translations, strict=True)]

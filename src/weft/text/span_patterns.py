@@ -97,17 +97,33 @@ def _icu_arguments(line: str) -> Iterator[Span]:
 
 def pair_elements(spans: Sequence[Span]) -> list[Span]:
     """Return the spans, with start tags and end tags that belong together as `open` and `close`, properly nested."""
-    roles: dict[int, SpanRole] = {}
+    roles = nested_roles(map(_element_keys, spans))
+    return [span._replace(role=role) for span, role in zip(spans, roles, strict=True)]
+
+
+def _element_keys(span: Span) -> tuple[str, str]:
+    tag = ELEMENT_NAME.match(span.text) if span.kind == "markup" and not span.text.endswith("/>") else None
+    if tag is None:
+        return "", ""
+    return ("", tag[2].lower()) if tag[1] else (tag[2].lower(), "")
+
+
+def nested_roles(tags: Iterable[tuple[str, str]]) -> list[SpanRole]:
+    """Return the role of each tag, given the key of the element that it opens, and of the one that it closes, or "".
+
+    Tags with the same key become pairs as far as they nest; the others are single.
+    """
+    roles: list[SpanRole] = []
     opened, counts = list[tuple[str, int]](), Counter[str]()  # start tags without end tag so far
-    for number, span in enumerate(spans):
-        tag = ELEMENT_NAME.match(span.text) if span.kind == "markup" and not span.text.endswith("/>") else None
-        if tag is not None and not tag[1]:
-            opened.append((tag[2].lower(), number))
-            counts[tag[2].lower()] += 1
-        elif tag is not None and counts[tag[2].lower()]:
-            name, start = "", number
-            while name != tag[2].lower():
-                name, start = opened.pop()
-                counts[name] -= 1
-            roles |= {start: "open", number: "close"}
-    return [span._replace(role=roles.get(number, "single")) for number, span in enumerate(spans)]
+    for number, (opens, closes) in enumerate(tags):
+        roles.append("single")
+        if opens:
+            opened.append((opens, number))
+            counts[opens] += 1
+        elif closes and counts[closes]:
+            key, start = "", number
+            while key != closes:
+                key, start = opened.pop()
+                counts[key] -= 1
+            roles[start], roles[number] = "open", "close"
+    return roles

@@ -3,7 +3,24 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from typing import AnyStr, Generic
+from collections.abc import Iterable
+from typing import AnyStr, Generic, NamedTuple
+
+
+class Replacement(NamedTuple):
+    """What replaces a text from `first` to before `end`."""
+
+    first: int
+    end: int
+    text: str
+
+
+def replace_ranges(text: str, replacements: Iterable[Replacement]) -> str:
+    """Return a text with parts replaced, which do not overlap."""
+    edits = Edits(text)
+    for replacement in replacements:
+        edits.replace(*replacement)
+    return edits.render(0, len(text))
 
 
 class Edits(Generic[AnyStr]):
