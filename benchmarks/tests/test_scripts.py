@@ -211,7 +211,7 @@ def test_non_autoregressive(tmp_path: Path, multi30k: Path, output: Path, monkey
         monkeypatch.setattr(non_autoregressive, name, count)
     text = tmp_path / "text.txt"
     text.write_text("".join(f"Line {number}\n" for number in range(50)), "utf-8")
-    non_autoregressive.main(text, tmp_path / "out", minutes=0.001, multi30k=multi30k, json_file=output)
+    non_autoregressive.main(text, tmp_path / "out", minutes=0.01, multi30k=multi30k, json_file=output)
     figures = read(output)["figures"]
     assert [row["task"] for row in figures] == ["case"] * 4 + ["translation"] * 4
     assert figures[0]["scores"]["exact"] == 0  # unchanged

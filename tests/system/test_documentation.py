@@ -45,6 +45,7 @@ def folder(tmp_path: Path) -> Path:
         for side, language in enumerate(("en", "de")):
             (tmp_path / f"{name}.{language}").write_text("".join(pair[side] + "\n" for pair in pairs), "utf-8")
     shutil.copy(tmp_path / "test.en", tmp_path / "input.en")
+    shutil.copy(tmp_path / "test.de", tmp_path / "other-system.de")
     return tmp_path
 
 

@@ -140,7 +140,7 @@ def load_external_language_model(folder: Path, target: Tokenizer, device: torch.
         some = ", ".join(missing[:5]) + (" ..." if len(missing) > 5 else "")
         raise UserError(
             f"the language model in {folder} lacks {len(missing)} of the tokens of this model ({some}): train it on "
-            "the target side of the same data, with the same text settings"
+            "the target side of the same data, with the same text settings; this model with text.tag_tokens: false"
         )
     there, here = trained.target_tokenizer.order, target.order
     if there != here:

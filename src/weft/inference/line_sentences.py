@@ -68,7 +68,7 @@ class SplitLine:
             alignment=self._join_alignments(translations, offsets),
         )
         if len(translations) == 1:
-            return joined
+            return replace(joined, sentences=(translations[0],))
         return replace(
             joined, sentences=tuple(translations), confidence=None, attention=None, top_tokens=(), analysis=None
         )

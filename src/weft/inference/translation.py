@@ -71,8 +71,8 @@ class TokenCandidate(NamedTuple):
 class Translation:
     """The result for a line. `alternatives` is the n-best list; its first entry is the translation.
 
-    spans: the protected ones in the text. sentences: of a line that has several; the line has the alternatives,
-    constraints and word alignments of all of them, everything else is only in `sentences`.
+    spans: the protected ones in the text. sentences: of a line that has several, or other text around one; the
+    line has the alternatives, constraints and word alignments of all of them, everything else is only in `sentences`.
 
     The fields after `sentences` describe the first alternative; they are set on request and if the model provides
     them. `analysis` can compute more later, for instance in a notebook. It refers to the model, so that it is dropped
@@ -124,7 +124,7 @@ class Translation:
             "alignment": None if self.alignment is None else self.aligned_words,
             "attention": None if self.attention is None else self.attention._asdict(),
             "top_tokens": candidates or None,
-            "sentences": [sentence.record() for sentence in self.sentences] or None,
+            "sentences": [one.record() for one in self.sentences] if len(self.sentences) > 1 else None,
         }
         return record | {name: value for name, value in optional.items() if value is not None}
 

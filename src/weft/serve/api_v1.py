@@ -148,7 +148,8 @@ def _response_json(model: str, lines: Sequence[Translation], body: TranslateRequ
     records: list[dict[str, Any]] = [line.record() for line in lines]
     if body.split:
         for record, line in zip(records, lines, strict=True):
-            record.setdefault("sentences", [line.record()] if line.text.strip() else [])
+            sentences = line.sentences or ((line,) if line.text.strip() else ())
+            record["sentences"] = [sentence.record() for sentence in sentences]
     if not body.options.tokens:
         for sentence in chain(records, *(record.get("sentences", []) for record in records)):
             sentence.pop("confidence", None)

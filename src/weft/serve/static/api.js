@@ -51,7 +51,7 @@ export async function translateText(lines, options, signal) {
 
 // Translates lines that are sentences, with constraints.
 export async function translateLines(lines, options, signal) {
-  return (await post("v1/translate", { lines, ...options }, signal)).lines;
+  return (await post("v1/translate", { lines, split: false, ...options }, signal)).lines;
 }
 
 // Calls onPrefix with the text so far, again and again; returns the record of the translation.

@@ -29,7 +29,7 @@ async function update() {
     show();
     if (!runs.every((run) => ENDED.includes(run.state))) pause = UPDATE_PAUSE;
   } catch (error) {
-    showError(error instanceof TypeError ? "The server does not answer. Trying again." : error.message);
+    showError(error.message);
   }
   if (!document.hidden) timer = setTimeout(update, pause);
 }
