@@ -191,7 +191,10 @@ def test_lines_may_have_constraints_and_several_sentences(
     text = f"- {sentences[0]}"
     response = server.post("/v1/translate", {"lines": [text, ""]}).json()
     assert response["lines"][0]["text"] == f"- {expected['de'][sentences[0]]}"
-    assert [[sentence["source"] for sentence in line["sentences"]] for line in response["lines"]] == [[text], []]
+    assert [[sentence["source"] for sentence in line["sentences"]] for line in response["lines"]] == [
+        [sentences[0]],
+        [],
+    ]
     TranslateResponse.model_validate(response)
 
 

@@ -18,7 +18,11 @@ INFERENCE_COMMANDS: dict[str, list[UserErrorCase]] = {
         ),
         case("unsupported document", ["translate", "{run}", "{bad}/a.pdf"], "{bad}/a.pdf: .pdf files", ".docx"),
         case("damaged subtitles", ["translate", "{run}", "{bad}/a.srt"], "{bad}/a.srt: line 1"),
-        case("document not UTF-8", ["translate", "{run}", "{bad}/a.md"], "{bad}/a.md: line 1: not UTF-8"),
+        case(
+            "document not UTF-8",
+            ["translate", "{run}", "{bad}/a.md"],
+            "{bad}/a.md: the text is not UTF-8: byte 0xE9 in line 1",
+        ),
         case("DOCX on standard output", ["translate", "{run}", "{bad}/a.docx"], "--output FILE.docx"),
         case("damaged DOCX", ["translate", "{run}", "{bad}/a.docx", "--output", "{new}"], "{bad}/a.docx: "),
         case("JSON of a document", ["translate", "{run}", "{bad}/a.md", "--json"], "Markdown", "omit --json"),
