@@ -15,6 +15,7 @@ from weft.core.errors import ConfigError
 from weft.data.corpus import Corpus
 from weft.data.data_config import DataConfig
 from weft.data.token_cache import open_token_cache
+from weft.inference.postprocessor import decode_token_bytes
 from weft.text.bpe_dropout import BPEDropout
 from weft.text.ibm1 import TranslationTable
 from weft.text.lexical_shortlist import ShortlistSize, build_shortlist
@@ -95,6 +96,19 @@ def test_word_after_an_open_tag_has_its_usual_tokens(kind: str) -> None:
     tokenizer = TOKENIZERS[kind]
     (plain, tagged) = tokenizer.encode(["a cat eats", f"a {OPEN}cat{CLOSE} eats"])
     assert [token for token in tagged if token not in tokenizer.tag_ids.values()] == plain
+
+
+@pytest.mark.parametrize("kind", ["bpe", "unigram", "character"])
+def test_texts_of_tokens_join_to_the_decoded_text(kind: str) -> None:
+    """Also where a model produces tags and spaces in any order: word alignments count words in both."""
+    tokenizer, draws = TOKENIZERS[kind], Random(1)
+    tags = list(tokenizer.tag_ids.values())
+    for _ in range(3000):
+        ids = [
+            draws.choice([draws.choice(tags), draws.randrange(3, tokenizer.size)]) for _ in range(draws.randrange(9))
+        ]
+        joined = b"".join(decode_token_bytes(ids, tokenizer)).decode()
+        assert joined.strip(" ") == tokenizer.decode([ids])[0].strip(" ")
 
 
 def test_tags_in_the_training_text_merge_with_nothing() -> None:

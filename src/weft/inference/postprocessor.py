@@ -14,6 +14,7 @@ from weft.core.state import Hypothesis
 from weft.data.text_files import replace_line_breaks
 from weft.decoding.constraints.glossary import look_up_word
 from weft.inference.translation import Alternative, AttentionWeights, TokenCandidate
+from weft.text.marked_text import OPEN_TAGS
 from weft.text.tokenizer import Tokenizer
 from weft.text.word_alignment import (
     WeightArray,
@@ -111,7 +112,7 @@ class Postprocessor:
     def _token_bytes(self, hypothesis: Hypothesis) -> list[bytes]:
         """The text of each token, in text order."""
         space = b" " if self.target.joins_with_spaces else b""
-        return [space + token for token in decode_token_bytes(self.target.reorder(hypothesis.tokens), self.target)]
+        return [space + text for text in decode_token_bytes(self.target.reorder(hypothesis.tokens), self.target)]
 
     def _token_texts(self, hypothesis: Hypothesis) -> list[bytes]:
         """The text of each token, in text order, with unknown words replaced if requested."""
@@ -155,7 +156,17 @@ def decode_token_bytes(ids: Sequence[int], tokenizer: Tokenizer) -> list[bytes]:
             except UnicodeDecodeError:
                 tokens = [REPLACEMENT_CHARACTER] * len(tokens)
         texts += tokens
-    return texts
+    return _move_spaces(texts) if tokenizer.moves_spaces else texts
+
+
+def _move_spaces(texts: Sequence[bytes]) -> list[bytes]:
+    """Move a space after an open tag before it, as decoding does (text/tokenizer.py), tag by tag."""
+    moved = list(texts)
+    for tag in (tag.encode() for tag in reversed(OPEN_TAGS)):
+        for number in range(len(moved) - 1):
+            if moved[number].endswith(tag) and moved[number + 1].startswith(b" "):
+                moved[number : number + 2] = moved[number].replace(tag, b" " + tag), moved[number + 1][1:]
+    return moved
 
 
 def token_candidates(

@@ -86,7 +86,8 @@ class Tokenizer:
 
     size: number of ids, including special tokens. unknown_id: None if unknown characters are encoded as bytes.
     byte_ids: ids of the single-byte tokens. tag_ids: the id of each tag character; empty if the tags are no tokens.
-    fingerprint: equal for tokenizers with equal behavior.
+    moves_spaces: whether decoding moves a space after an open tag before it. fingerprint: equal for tokenizers with
+    equal behavior.
     order: order of the ids in a row; `backward` is for models that generate from right to left.
     """
 
@@ -113,6 +114,8 @@ class Tokenizer:
         self.tag_ids: dict[str, int] = {}
         if len(numbers) == len(TAGS):
             self.tag_ids = {tag: number + NUM_SPECIAL_TOKENS for tag, number in numbers.items()}
+        decoder = config["decoder"] or {}
+        self.moves_spaces = any(step["type"] == "Replace" for step in decoder.get("decoders", ()))
         self._cache = EncodingCache(self.encode) if order == "forward" and _splits_at_spaces(config) else None
 
     def encode(self, lines: Iterable[str]) -> list[list[int]]:
