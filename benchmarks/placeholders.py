@@ -71,7 +71,7 @@ def unmask_spans(output: str, marked: MarkedText) -> str:
     """Return the output with the spans in place of their masks, between whose characters there may be spaces."""
     for number, span in enumerate(marked.spans):
         pattern = r"\s*".join(map(re.escape, MASK.format(number)))
-        output = re.sub(pattern, lambda _, text=span.text: text, output)  # type: ignore[misc]
+        output = span.text.join(re.split(pattern, output))
     return output
 
 
